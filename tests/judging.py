@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import cached_oracle as oracle
+from stored import journal
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import Objective
@@ -104,12 +104,11 @@ def check_spawns(game: Game, after: Cells, wins: bool, spawns: list[tuple[Cells,
     assert over or sum(p for _, p in spawns) == 1
 
 
-def promise(journal: Path, checksums: Mapping[int, str]) -> None:
+def promise(file: Path, checksums: Mapping[int, str]) -> None:
     """Make a journal promise files with these checksums: of the afterstates of a sum, or of its values."""
-    lines = [json.loads(line.partition("\t")[0]) for line in journal.read_text().splitlines()]
+    lines = [json.loads(line.partition("\t")[0]) for line in file.read_text().splitlines()]
     for line in lines:
         if line.get("sum") in checksums:
             files, name = (line["files"], "afterstates") if "files" in line else (line, "file")
             files[name] = checksums[line["sum"]]
-    texts = [json.dumps(line, sort_keys=True, separators=(",", ":")) for line in lines]
-    journal.write_text("".join(f"{text}\t{zlib.crc32(text.encode()):08x}\n" for text in texts))
+    file.write_text(journal(*lines))

@@ -8,7 +8,9 @@ kills take seconds.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -16,22 +18,25 @@ import sys
 from collections.abc import Container
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import pytest
 
 from tilebase.dense.passes import DensePass
 
 SERVER = """if True:
-    import atexit, contextlib, importlib, io, json, os, signal, sys, tempfile, time
+    import atexit, contextlib, importlib, io, json, os, resource, signal, sys, tempfile, time
     from types import SimpleNamespace
 
+    FAULT = OSError(28, "No space left on device")
     EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate"}
     setup, warm, below = json.loads(sys.argv[1])
     exec(setup)
     counted = 0
 
     def hit(*_, **__):
+        if request["moment"] == "fault":
+            raise FAULT
         os.kill(os.getpid(), request["signal"])
 
     def count(*_):
@@ -72,12 +77,15 @@ SERVER = """if True:
             signal.signal(request["signal"], signal.SIG_IGN)
         from tilebase.cli import main
         moment = request["moment"]
-        if moment == "file":
+        if moment in ("file", "fault"):
             sys.addaudithook(operation)
         if moment == "import":
             sys.meta_path.insert(0, SimpleNamespace(find_spec=count))
         if moment == "call":
             calls()
+        if moment == "full":
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (request["number"], request["number"]))
         if moment == "exit":
             atexit.register(hit)
         if moment in ("twice", "saving", "lost"):
@@ -118,9 +126,10 @@ SERVER = """if True:
 class Hit:
     """When a command is hit, and by which signal.
 
-    The moment is the n-th operation on a "file", the n-th "import", the n-th "call" `of` a method (module,
-    class and name), the "exit" of the process, "saving" work after a first hit, "twice" while the first one
-    is reported, or "lost" in a destructor.
+    The moment is the n-th operation on a "file", which fails if it is a "fault", the n-th "import", the n-th
+    "call" `of` a method (module, class and name), a "full" disk where a file has n bytes, the "exit" of the
+    process, "saving" work after a first hit, "twice" while the first one is reported, or "lost" in a
+    destructor.
     """
 
     moment: str = "file"
@@ -196,6 +205,11 @@ def raise_at(
 
     monkeypatch.setattr(owner, name, call)
     return calls
+
+
+def no_space(*_: object, **__: object) -> NoReturn:
+    """What writes to a full disk."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def stop_at(

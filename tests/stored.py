@@ -6,6 +6,8 @@ import dataclasses
 import itertools
 import json
 import os
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -48,6 +50,12 @@ def without_positions(folder: Path) -> dict[str, Any]:
         elif not name.endswith(".seg"):
             found[name] = data
     return found
+
+
+def journal(*documents: Any) -> str:
+    """The lines of a journal with the checksums that they ought to have."""
+    texts = [json.dumps(one, sort_keys=True, separators=(",", ":")) for one in documents]
+    return "".join(f"{text}\t{zlib.crc32(text.encode()):08x}\n" for text in texts)
 
 
 def sign(path: Path, values: dict[str, Any]) -> None:
@@ -94,6 +102,14 @@ def flip_at(share: float) -> Callable[[Path], None]:
         Place(path, 0, size).flip(int(share * (size - 1)))
 
     return flip
+
+
+def zipped(folder: Path, target: Path, prefix: str = "", method: int = zipfile.ZIP_STORED) -> Path:
+    """Write a zip file of a folder; return it."""
+    with zipfile.ZipFile(target, "w", method) as archive:
+        for path in sorted(folder.rglob("*")):
+            archive.write(path, prefix + str(path.relative_to(folder)))
+    return target
 
 
 def leave_out_a_third(path: Path) -> None:

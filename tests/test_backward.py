@@ -8,27 +8,13 @@ from itertools import product
 
 import pytest
 
+from test_reach import all_reachable
 from tilebase.errors import ResourceError, UsageError
+from tilebase.patterns.checkerboards import checkerboard_position
 from tilebase.patterns.moves import replay
 from tilebase.patterns.packed import make_lines, search_back
-from tilebase.patterns.rules import Position, Rules, drops_made, push
+from tilebase.patterns.rules import Rules, drops_made, push
 from tilebase.patterns.searching import ANY
-
-
-def all_states(rules: Rules, most: int) -> set[Position]:
-    """The positions with the player to move, in play without tiles above `most`."""
-    states: set[Position] = set()
-    new = {state for _, state in rules.spawns(rules.empty)}
-    while new:
-        states |= new
-        slid = {after for state in new for _, after in rules.slides(state) if max(after) <= most}
-        new = {state for after in slid for _, state in rules.spawns(after)} - states
-    return states
-
-
-def checkerboard(rows: int, columns: int, corner: int = 1) -> Position:
-    """The checkerboard with this exponent in the upper left corner."""
-    return tuple(1 + (corner - 1 + i + j) % 2 for i in range(rows) for j in range(columns))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +23,7 @@ def checkerboard(rows: int, columns: int, corner: int = 1) -> Position:
 )
 def test_it_decides_every_position_of_a_small_board(size, drops, most):
     rules = Rules(*size, drops)
-    states = all_states(rules, most)
+    states, _ = all_reachable(rules, most)
     positions = [position for position in product(range(most + 1), repeat=rules.cells) if any(position)]
     for position in random.Random(1).sample(positions, min(len(positions), 250)):
         found = search_back(rules, [position])
@@ -72,21 +58,21 @@ def test_every_line_of_the_tables_slides_to_its_code():
     [(4, 4, 1, 9), (5, 5, 1, 203), (5, 5, 2, 8), (3, 8, 1, 7232), (10, 10, 1, 461), (11, 11, 2, 883)],
 )
 def test_checkerboards_that_cannot_be_reached(rows, columns, corner, positions):
-    found = search_back(Rules(rows, columns), [checkerboard(rows, columns, corner)])
+    found = search_back(Rules(rows, columns), [checkerboard_position(Rules(rows, columns), 2 * corner)])
     assert found.reachable is False
     assert found.positions == positions
 
 
 def test_every_layer_has_the_sum_that_it_says():
-    found = search_back(Rules(3, 3), [checkerboard(3, 3)])
+    found = search_back(Rules(3, 3), [checkerboard_position(Rules(3, 3), 2)])
     assert found.reachable
-    assert max(found.layers) == drops_made(checkerboard(3, 3)) == 13
+    assert max(found.layers) == drops_made(checkerboard_position(Rules(3, 3), 2)) == 13
     assert min(found.layers) == 1
 
 
 def test_a_checkerboard_with_drops_of_2_and_4():
     rules = Rules(4, 4, (1, 2))
-    goal = checkerboard(4, 4)
+    goal = checkerboard_position(Rules(4, 4), 2)
     found = search_back(rules, [goal], width=2000, leaves=8)
     assert found.reachable
     assert replay(rules, found.moves)[-1] == goal
@@ -94,7 +80,7 @@ def test_a_checkerboard_with_drops_of_2_and_4():
 
 def test_goals_of_several_sums_are_searched_together():
     rules = Rules(2, 3)
-    goals = [(3, 3, 3, 3, 3, 3), checkerboard(2, 3), checkerboard(2, 3, 2)]
+    goals = [(3, 3, 3, 3, 3, 3), checkerboard_position(Rules(2, 3), 2), checkerboard_position(Rules(2, 3), 4)]
     found = search_back(rules, goals)
     assert found.reachable
     assert replay(rules, found.moves)[-1] in goals[1:]
@@ -103,21 +89,21 @@ def test_goals_of_several_sums_are_searched_together():
 def test_a_narrow_search_finds_a_game_but_proves_nothing():
     """The same seed gives the same game."""
     rules = Rules(4, 4)
-    goal = (1, 1, *checkerboard(4, 4, 2)[2:])  # a checkerboard but for a 2 in the corner
+    goal = (1, 1, *checkerboard_position(Rules(4, 4), 4)[2:])  # a checkerboard but for a 2 in the corner
     found, again = (search_back(rules, [goal], replace(ANY, seed=3), width=500) for _ in range(2))
     assert found.reachable
     assert not found.exhaustive
     assert replay(rules, found.moves)[-1] == goal
     assert again.moves == found.moves
-    undecided = search_back(rules, [checkerboard(4, 4)], width=1)
+    undecided = search_back(rules, [checkerboard_position(Rules(4, 4), 2)], width=1)
     assert undecided.reachable is None
     assert "among 1 positions" in undecided.reason
 
 
 def test_limits_leave_it_undecided():
-    goal = [checkerboard(3, 9)]
+    goal = [checkerboard_position(Rules(3, 9), 2)]
     assert "time ran out" in search_back(Rules(3, 9), goal, ANY.for_seconds(0)).reason
-    few = search_back(Rules(3, 10), [checkerboard(3, 10)], replace(ANY, memory=100_000))
+    few = search_back(Rules(3, 10), [checkerboard_position(Rules(3, 10), 2)], replace(ANY, memory=100_000))
     assert few.reachable is None
     assert "too little memory" in few.reason
 
@@ -128,7 +114,12 @@ def test_limits_leave_it_undecided():
         (Rules(2, 2, convention="rows"), [(1, 2, 2, 1)], UsageError, "drops on any empty cell"),
         (Rules(2, 2), [], UsageError, "no position is given"),
         (Rules(2, 2), [(0, 0, 0, 0)], UsageError, "4 cells, and a tile"),
-        (Rules(20, 20), [checkerboard(20, 20)], ResourceError, "smaller board or smaller tiles"),
+        (
+            Rules(20, 20),
+            [(1, 2) * 200],
+            ResourceError,
+            "smaller board or smaller tiles",
+        ),
     ],
 )
 def test_refusals(rules, positions, error, sentence):

@@ -475,10 +475,10 @@ def note(lines: list[Line], line: Line, fraction: float) -> None:
 # -- against the dense pass --------------------------------------------------------------------------
 
 LARGE_GAMES = (
-    Game("3x3", 32),
     Game("3x3", 32, limits="16,16,8/8,8,4/4,4,4", spawn=0, start="empty"),
     Game("3x3", 16, walls=[4], spawn=1),
     Game("3x3", 16, walls=[0]),
+    Game("3x3", 32),
     Game("3x4", 16),
     Game("3x4", 16, limits="8,8,8,8/8,8,4,4/4,4,4,4"),
 )

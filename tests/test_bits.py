@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from batching import dense_pass
 from stopping import stop_at
+from stored import flip_at
 from tilebase import force
 from tilebase._kernels import jit, matrices
 from tilebase._kernels.packed import packed
@@ -382,9 +383,7 @@ def test_a_damaged_window_is_found_out(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             solved(tmp_path, LIMITED, memory=memory)
     file = next((tmp_path / "bits").glob("*.bits"))
-    data = bytearray(file.read_bytes())
-    data[len(data) // 2] ^= 1
-    file.write_bytes(data)
+    flip_at(0.5)(file)
     with pytest.raises(CorruptError, match=r"delete .* and solve again"):
         solved(tmp_path, LIMITED, memory=memory)
 

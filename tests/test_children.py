@@ -49,9 +49,7 @@ def test_the_command_itself_runs_no_file_of_the_current_folder(hostile: Path) ->
         assert says in done.stdout
 
 
-def test_a_child_searches_what_this_process_does_but_not_the_current_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_child_searches_what_this_process_does_but_not_the_current_folder(tmp_path, monkeypatch) -> None:
     link, other = tmp_path / "link", tmp_path / "other"
     link.symlink_to(tmp_path / "here")
     for folder in (tmp_path / "here", other):

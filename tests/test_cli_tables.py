@@ -22,7 +22,6 @@ from tilebase.cli import main
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
 from tilebase.policies import compare, judge
-from tilebase.tables import thinning
 from tilebase.tables.probe import open_table
 
 SMALL = Game("2x2", 32)
@@ -230,20 +229,6 @@ def test_verify(table, capsys):
     assert "180 values derived again" in capsys.readouterr().out
     assert main(["verify", "t", "--sample", "3"]) == 0
     assert "12 values derived again" in capsys.readouterr().out
-    archive = shutil.make_archive("a", "zip", table)
-    assert main(["verify", archive]) == 1
-    assert "is compressed" in capsys.readouterr().err
-    chunks_of(table / "values/win", 20).flip(20, 1)
-    assert main(["verify", "t", "-q"]) == 1
-    found = capsys.readouterr()
-    assert "t/values/win, sum 20, is damaged in chunk 0" in found.out
-    assert found.out.splitlines()[-1] == "t: 1 damaged; rerun the original command to repair it"
-    path = table / "values/win/000.seg"
-    assert main(["verify", str(path)]) == 1
-    assert "is not a zip file" in capsys.readouterr().err
-    path.unlink()
-    assert main(["verify", "t", "-q"]) == 1
-    assert "t/values/win lacks 000.seg, which the manifest names" in capsys.readouterr().out
 
 
 def test_verify_writes_rows(table, folder, capsys):
@@ -305,21 +290,6 @@ def test_down_to_says_how_far_it_came(folder, capsys):
     assert len(json.loads(printed.out)["layers"]) == 6
     assert main(["solve", "2x2", "32", "-q", "--down-to", "1000"]) == 0
     assert "no layer was solved" in capsys.readouterr().err
-
-
-def test_a_stopped_thinning_leaves_nothing(table, monkeypatch):
-    real = thinning._write
-
-    def interrupted(whole, target, total, slots):
-        if total > 12:
-            raise KeyboardInterrupt
-        return real(whole, target, total, slots)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(thinning, "_write", interrupted)
-        assert main(["thin", "t", "--visited", "0.001", "-o", "small", "-q"]) == 130
-    assert list(Path("small").iterdir()) == []
-    assert main(["thin", "t", "--visited", "0.001", "-o", "small", "-q"]) == 0
 
 
 def test_a_full_disk_behind_standard_output():

@@ -90,13 +90,7 @@ COUNTS = (
 
 
 @pytest.mark.parametrize(("game", "options"), COUNTS)
-def test_threads_count_as_one_process_does(
-    tmp_path: Path,
-    threads: ThreadExecutor,
-    monkeypatch: pytest.MonkeyPatch,
-    game: Game,
-    options: dict[str, Any],
-) -> None:
+def test_threads_count_as_one_process_does(tmp_path, threads, monkeypatch, game, options) -> None:
     layers = shared_layers(monkeypatch)
     monkeypatch.setattr(shared_forward, "SHARED_RANKS", 1 << 10)
     alone = count(game, folder=tmp_path / "alone", **options)
@@ -171,9 +165,7 @@ def test_results_that_a_worker_does_not_hand_over_are_not_waited_for_for_ever(
         pytest.param(formation("442").game(16), "score", marks=pytest.mark.all),
     ],
 )
-def test_workers_write_the_same_files(
-    tmp_path: Path, workers: Workers, solved: Callable[..., Path], game: Game, objectives: str
-) -> None:
+def test_workers_write_the_same_files(tmp_path, workers, solved, game, objectives) -> None:
     solve(game, objectives, table=tmp_path / "together", cluster=workers.executor)
     assert contents(tmp_path / "together") == contents(solved(game, objectives))
 
@@ -258,18 +250,14 @@ def solving(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.all
-def test_pieces_of_killed_workers_are_done_again(
-    solving: Solving, workers: Workers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pieces_of_killed_workers_are_done_again(solving, workers, monkeypatch) -> None:
     killed = kill_some(monkeypatch, workers, kills=2, share=0.1, seed=21)
     solving.check(cluster=workers.executor)
     assert len(killed) == 2
 
 
 @pytest.mark.slow
-def test_after_a_hundred_kills_the_files_are_the_same(
-    tmp_path: Path, workers: Workers, solved: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_a_hundred_kills_the_files_are_the_same(tmp_path, workers, solved, monkeypatch) -> None:
     killed = kill_some(monkeypatch, workers, kills=100, share=0.05, seed=100)
     for number in itertools.count():
         solve(SMALL, table=tmp_path / f"{number}", cluster=workers.executor)
@@ -285,9 +273,7 @@ def test_a_worker_that_hangs_is_taken_for_dead(solving: Solving, monkeypatch: py
 
 
 @pytest.mark.all  # it waits for 15 seconds
-def test_a_run_goes_on_after_its_scheduler_was_lost(
-    solving: Solving, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_goes_on_after_its_scheduler_was_lost(solving, monkeypatch) -> None:
     monkeypatch.setattr(over_dask, "PATIENCE_SECONDS", 1.0)
     workers, real = start_workers(), getattr(*solving.shared_by)
 
@@ -428,9 +414,7 @@ ParcelWriter.__enter__, pieces.perform = ParcelWriter.real, pieces.real
 """
 
 
-def test_a_piece_that_outlives_a_stopped_run_writes_nothing(
-    tmp_path: Path, workers: Workers, solved: Callable[..., Path]
-) -> None:
+def test_a_piece_that_outlives_a_stopped_run_writes_nothing(tmp_path, workers, solved) -> None:
     """The worker is in the middle of a piece until the run has ended."""
     here = tmp_path / "signs"
     here.mkdir()
@@ -480,14 +464,7 @@ def test_workers_of_one_machine_share_its_memory() -> None:
         ("smoke://127.0.0.1:1", 1, "no scheduler answers"),
     ],
 )
-def test_bad_input_is_refused(
-    folder: Path,
-    refused: Callable[[list[str], int, str], None],
-    monkeypatch: pytest.MonkeyPatch,
-    text: str,
-    status: int,
-    sentence: str,
-) -> None:
+def test_bad_input_is_refused(folder, refused, monkeypatch, text, status, sentence) -> None:
     monkeypatch.setattr(over_dask, "CONNECT_SECONDS", 0.5)
     (folder / "damaged.json").write_text('{"address": 7}')
     refused(["count", "3x3", "64", "--cluster", text, "-q"], status, sentence)
@@ -507,9 +484,7 @@ def test_a_scheduler_without_workers_is_refused(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("shown", ["nothing", "other keys"])
-def test_nobody_without_the_keys_reaches_local_workers(
-    workers: Workers, monkeypatch: pytest.MonkeyPatch, shown: str
-) -> None:
+def test_nobody_without_the_keys_reaches_local_workers(workers, monkeypatch, shown) -> None:
     monkeypatch.setattr(over_dask, "CONNECT_SECONDS", 0.5)
     security = Security.temporary() if shown == "other keys" else None
     info = workers.executor._client.scheduler_info()
@@ -597,9 +572,7 @@ shared_forward.SHARED_RANKS, shared_backward.SHARED_KEYS = 1 << 15, 1 << 12
 
 
 @pytest.mark.all  # a command with workers of its own takes eight CPU seconds
-def test_control_c_stops_workers_and_the_run_goes_on_elsewhere(
-    tmp_path: Path, solved: Callable[..., Path]
-) -> None:
+def test_control_c_stops_workers_and_the_run_goes_on_elsewhere(tmp_path, solved) -> None:
     command = ["solve", "3x3", "64", "-o", "table", "--cluster", "local:1"]
     shared = "tilebase.sparse.shared_backward:SharedLayers:parts"
     with Commands(tmp_path, setup=SHARING) as commands:
@@ -632,9 +605,7 @@ def numbered(count: int) -> Iterator[Piece]:
     return (Piece("echo", 0, number, number + 1, (), "") for number in range(count))
 
 
-def test_results_come_in_order_and_few_pieces_are_on_their_way(
-    tmp_path: Path, workers: Workers, threads: ThreadExecutor
-) -> None:
+def test_results_come_in_order_and_few_pieces_are_on_their_way(tmp_path, workers, threads) -> None:
     executors: tuple[Executor, ...] = (workers.executor, threads)
     for executor in executors:
         taken = 0
@@ -654,9 +625,7 @@ def test_results_come_in_order_and_few_pieces_are_on_their_way(
 
 
 @pytest.mark.all  # it counts for 20 seconds
-def test_the_scheduler_forgets_the_names_of_pieces(
-    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_scheduler_forgets_the_names_of_pieces(tmp_path, workers, monkeypatch) -> None:
     monkeypatch.setattr(over_dask, "NAMES", 200)
     with attached(workers.executor, tmp_path):
         assert len(list(workers.executor.map(IdleJob(), numbered(1000)))) == 1000
@@ -726,9 +695,7 @@ def test_every_damaged_parcel_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command", ["count 2x3 32", "solve 2x3 32", "solve 2x3 32 --space all", "force 2x3 32 --engine dense"]
 )
-def test_a_plan_says_that_workers_would_do_nothing(
-    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_says_that_workers_would_do_nothing(command, folder, capsys) -> None:
     """What they would do else, and need, is in test_costs.py."""
     for workers in (1, 2):
         assert main(["plan", *command.split(), "--cluster", f"local:{workers}", "-f", "csv"]) == 0

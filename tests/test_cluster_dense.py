@@ -124,9 +124,7 @@ def test_workers_find_the_checksums_of_layers(threads: ThreadExecutor, shared_su
     assert 0 < len(shared_sums) < len(alone.layers)
 
 
-def test_a_run_goes_on_with_and_without_workers(
-    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_goes_on_with_and_without_workers(tmp_path, threads, monkeypatch) -> None:
     """Values that nobody keeps."""
     monkeypatch.setattr("tilebase.dense.passes.CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr("tilebase.dense.passes.CHECKPOINT_TIMES", 0.0)
@@ -144,9 +142,7 @@ def test_a_run_goes_on_with_and_without_workers(
     assert contents(tmp_path / "run") == contents(tmp_path / "alone")
 
 
-def test_a_run_of_workers_does_not_go_on_as_bits(
-    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_of_workers_does_not_go_on_as_bits(tmp_path, threads, monkeypatch) -> None:
     """Boolean values are bits on one machine, and bytes with workers."""
     monkeypatch.setattr("tilebase.dense.plan.WORTH_BITS", 1e9)
     monkeypatch.setattr("tilebase.dense.passes.CHECKPOINT_SECONDS", 0.0)
@@ -168,13 +164,7 @@ def test_a_run_of_workers_does_not_go_on_as_bits(
         ("check", StorageError),
     ],
 )
-def test_after_a_step_that_failed_the_run_goes_on(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    threads: ThreadExecutor,
-    step: str,
-    error: type[BaseException],
-) -> None:
+def test_after_a_step_that_failed_the_run_goes_on(tmp_path, monkeypatch, threads, step, error) -> None:
     real, begun = shared.DenseJob.do, list[str]()
 
     def fail(self: shared.DenseJob, piece: Any) -> Any:
@@ -223,9 +213,7 @@ def test_a_worker_that_was_given_up_brings_no_file_back(tmp_path: Path, threads:
     come_late()
 
 
-def test_a_worker_with_little_memory_does_fewer_batches_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_with_little_memory_does_fewer_batches_at_once(tmp_path, monkeypatch) -> None:
     """And cuts them; one with too little is refused before anything is begun."""
     (one,) = parse_objectives("lower")
     index, plans = PerfectIndex(SMALL), list[Plan]()
@@ -275,9 +263,7 @@ LIMITED = "3x4 64 --limits 32,32,32,16/32,32,16,16/16,16,16,16"
         ("solve --formation 442 64 -o t", ["solve for win"]),
     ],
 )
-def test_a_plan_of_a_pass_is_printed_and_nothing_is_begun(
-    command: str, passes: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_of_a_pass_is_printed_and_nothing_is_begun(command, passes, folder, capsys) -> None:
     assert main(["plan", *command.split(), "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [row["what"] for row in (found if isinstance(found, list) else [found])] == passes

@@ -136,9 +136,7 @@ def test_solving_needs_at_least_what_counting_needs() -> None:
 
 
 @pytest.mark.parametrize("options", ["", "--down-to 200", "--down-to 200 --space all"])
-def test_a_plan_says_what_solve_expects(
-    options: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_says_what_solve_expects(options, folder, capsys, monkeypatch) -> None:
     command = ["solve", "4x4", "32", "--memory", "827MiB", "--threads", "2", *options.split()]
     expected = list[estimate.Estimate]()
 
@@ -164,9 +162,7 @@ def test_a_plan_says_what_solve_expects(
         ("3x3 512", 51_216_608, 58_145_341),
     ],
 )
-def test_disk_is_what_runs_took(
-    command: str, kept: int, peak: int, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_disk_is_what_runs_took(command, kept, peak, folder, capsys) -> None:
     """The afterstates that were counted are deleted when a table is complete: they make the peak."""
     game = formation("442").game(int(command.split()[-1])) if "442" in command else Game("3x3", 512)
     found = solving(game, parse_objectives("win"), TWO, table=True)
@@ -201,9 +197,7 @@ def test_more_cores_are_a_division(capsys: pytest.CaptureFixture[str]) -> None:
         ("force 4x4 128 --engine dense --memory 8GiB", "", "more than 2.15 GB of memory in each worker"),
     ],
 )  # fmt: skip
-def test_a_plan_says_what_each_worker_needs(
-    command: str, memory: str, reason: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_says_what_each_worker_needs(command, memory, reason, capsys) -> None:
     """A worker solves with both layers above, and takes batches through files."""
     assert main(["plan", *command.split(), "--cluster", "local:4", "-f", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
@@ -286,9 +280,7 @@ def test_runs_tell_their_work(kept: Path, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("wall", "compiling", "expected"), [(10.0, 0.0, 2.0), (1e4, 5.0, 2.0), (1e4, 50.0, 1.0)]
 )
-def test_a_busy_machine_teaches_the_same_rate(
-    wall: float, compiling: float, expected: float, kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_busy_machine_teaches_the_same_rate(wall, compiling, expected, kept, monkeypatch) -> None:
     """A run of 100 CPU seconds that waits for others is remembered alike; one that compiled is not."""
     at = {"cpu": 0.0, "wall": 0.0, "working": 0.0}
     monkeypatch.setattr(time, "process_time", lambda: at["cpu"])
@@ -346,9 +338,7 @@ def test_a_question_lies_between_those_that_were_measured() -> None:
         "reach checkerboard 4x4",
     ],
 )
-def test_a_plan_is_printed_and_nothing_is_begun(
-    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_is_printed_and_nothing_is_begun(command, folder, capsys) -> None:
     if "TABLE" in command:
         solve(Game("2x2", 32), table="TABLE")
     before = sorted(folder.rglob("*"))

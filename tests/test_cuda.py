@@ -18,18 +18,9 @@ FOLDER = Path(__file__).parent / "cuda"
 def test_cuda_in_the_simulator(arguments: tuple[str, ...], tests: int, tmp_path: Path) -> None:
     """So many tests: one that is not found or skipped would go unnoticed here."""
     file, *options = arguments
+    pytest_command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            f"--basetemp={tmp_path}",
-            str(FOLDER / file),
-            *options,
-        ],
+        [*pytest_command, f"--basetemp={tmp_path}", str(FOLDER / file), *options],
         env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"},
         capture_output=True,
         text=True,

@@ -7,7 +7,6 @@ that it names.  That every changed byte is found is tested in tests/test_second_
 from __future__ import annotations
 
 import shutil
-import zipfile
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from stored import DAMAGE, contents, without_positions
+from stored import DAMAGE, contents, without_positions, zipped
 from tilebase import count, force, open_table, open_winning_set, prove, solve, symbolic, thin, verify_table
 from tilebase.check import RefusedError, check_certificate
 from tilebase.errors import CorruptError, TilebaseError, WrongGameError
@@ -70,9 +69,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_same_command_mends_what_is_damaged(
-    name: str, damage: str, made: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_the_same_command_mends_what_is_damaged(name, damage, made, tmp_path) -> None:
     """All but run.json, which says what the folder is for: a folder without it is somebody else's."""
     begun, result, expected = made(name)
     finish, folder = FORMATS[name].finish, tmp_path / "damaged"
@@ -103,9 +100,7 @@ def test_the_same_command_mends_what_is_damaged(
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("name", ["table", "table of all boards"])
-def test_damage_is_told_and_gives_no_wrong_answer(
-    name: str, damage: str, made: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_damage_is_told_and_gives_no_wrong_answer(name, damage, made, tmp_path) -> None:
     """A probe does not say either that the table lacks the board."""
     whole, *_ = made(name)
     with open_table(whole) as table:
@@ -124,11 +119,9 @@ def test_damage_is_told_and_gives_no_wrong_answer(
         shutil.rmtree(folder)
 
 
-def zipped(folder: Path) -> None:
+def in_a_zip_file(folder: Path) -> None:
     solved(table=folder / "table")
-    with zipfile.ZipFile(folder / "a.zip", "w") as archive:
-        for path in (folder / "table").rglob("*"):
-            archive.write(path, path.relative_to(folder))
+    zipped(folder / "table", folder / "a.zip", "table/")
     shutil.rmtree(folder / "table")
 
 
@@ -163,7 +156,7 @@ READ: dict[str, tuple[Callable[[Path], Any], Callable[[Path], Any]]] = {
         lambda folder: force(Game("2x3", 16), certificate=folder / "a.cert"),
         lambda folder: check_certificate(folder / "a.cert"),
     ),
-    "zip file": (zipped, lambda folder: probed(folder / "a.zip")),
+    "zip file": (in_a_zip_file, lambda folder: probed(folder / "a.zip")),
     "thinned table": (thinned, lambda folder: verified(folder / "thin")),
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from following import visits
+from stopping import raise_at
 from tilebase import Game, evaluate, open_table, solve
 from tilebase.arrays import TableArrays
 from tilebase.datasets import columns, to_arrow, write_parquet
@@ -96,15 +97,7 @@ def test_afterstates_and_pieces(table, monkeypatch, tmp_path):
 def test_a_data_set_that_is_not_finished_has_no_name(table, monkeypatch, tmp_path):
     """After a full disk nothing is left; the same call works again, and replaces what it has written."""
     to = tmp_path / "data"
-    write, files = columns._write, []
-
-    def full(path, *rest):
-        files.append(path)
-        if len(files) == 3:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        write(path, *rest)
-
-    monkeypatch.setattr(columns, "_write", full)
+    raise_at(monkeypatch, columns, "_write", (3,), OSError(errno.ENOSPC, "No space left on device"))
     with pytest.raises(StorageError, match="No space left on device"):
         write_parquet(table, to)
     assert list(tmp_path.iterdir()) == []

@@ -120,9 +120,7 @@ def test_they_are_those_of_the_rules(case: tuple[Game, Path], policy: str) -> No
     assert found.meets == pytest.approx(expected, rel=1e-12)
 
 
-def test_optimal_play_meets_the_same_states_however_it_is_asked(
-    case: tuple[Game, Path], tmp_path: Path
-) -> None:
+def test_optimal_play_meets_the_same_states_however_it_is_asked(case, tmp_path) -> None:
     """In a data set, judged, and thinned.  Games end where no slide is left, win, or reach the horizon."""
     game, path = case
     rules, meets = by_rules(game, "score")

@@ -18,7 +18,6 @@ from pages import DOCS, ROOT, TABLES
 from repetition import one_in
 from tilebase import Game, count, open_table, solve
 from tilebase.cli import main
-from tilebase.cli.commands import NAMES, app
 from tilebase.runtime.paths import VARIABLES
 from transcripts import Block
 
@@ -81,7 +80,7 @@ def test_command_line_page_shows_every_variable_and_shared_options() -> None:
 
 def test_drawings_are_what_the_program_computes() -> None:
     made = runpy.run_path(str(ROOT / "scripts" / "make-drawings"))
-    for name, draw in list(made["DRAWINGS"].items())[one_in(3)]:
+    for name, draw in list(made["DRAWINGS"].items())[one_in(5)]:
         assert (made["FOLDER"] / f"{name}.svg").read_text("utf-8") == draw(), name
 
 
@@ -123,9 +122,7 @@ def test_relative_links_resolve(page: Path) -> None:
     assert wrong == []
 
 
-def test_the_example_for_kept_states_finds_what_lookahead_keeps(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_example_for_kept_states_finds_what_lookahead_keeps(tmp_path, capsys) -> None:
     names = runpy.run_path(str(ROOT / "examples" / "one_move_ahead.py"))
     count(Game("3x3", 32), folder=tmp_path / "run", keep="states")
     partial = count(Game("3x3", 256), lookahead=True, up_to=96)
@@ -170,10 +167,7 @@ def marked(block: Block) -> Any:
 def test_commands_of_blocks_can_be_parsed(block: Block) -> None:
     for command in (*block.before, *block.commands):
         if command.words[0] == "tilebase":
-            _, given, *_ = app.meta.parse_args(command.arguments, print_error=False, exit_on_error=False)
-            planned = given.args[0] == "plan" and given.args[1] in NAMES  # `plan` runs the command itself
-            found, *_ = app.parse_args(given.args[planned:], print_error=False, exit_on_error=False)
-            assert callable(found), command.text
+            assert callable(transcripts.function_of(command.arguments)), command.text
 
 
 @pytest.mark.parametrize("block", [marked(block) for block in BLOCKS if not block.not_run])

@@ -128,7 +128,7 @@ export values t --states -o v.csv
 reach lemmas 2x2
 reach checkerboard 2x3
 cite 3x4 256
-reproduce slizkov --budget 0.01s
+reproduce endgames --budget 0.01s
 runs
 explain
 """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import itertools
 import json
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -70,9 +69,7 @@ def test_fractions_are_those_of_the_oracle(game: Game, name: str, discount: Frac
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 @pytest.mark.parametrize("more", [[], ["--states"]], ids=["afterstates", "states"])
-def test_a_table_is_exported_in_fractions(
-    suffix: str, more: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_is_exported_in_fractions(suffix, more, folder, capsys) -> None:
     game = Game("2x2", 16)
     solve(game, "win,loss", table=folder / "t", threads=1)
     name = f"fractions.{suffix}"
@@ -90,9 +87,7 @@ def test_a_table_is_exported_in_fractions(
             assert slides == {way: str(-worth) for way, worth in oracle.worths(exact, board).items()}
 
 
-def test_a_game_too_large_for_fractions_leaves_no_file(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, refused: Callable[..., None]
-) -> None:
+def test_a_game_too_large_for_fractions_leaves_no_file(folder, monkeypatch, refused) -> None:
     solve(Game("2x2", 8), table=folder / "t", threads=1)
     monkeypatch.setattr("tilebase.questions.exact.MOST_AFTERSTATES", 3)
     refused(["export", "values", "t", "--exact", "-o", "a.csv"], 1, "fractions are for at most 3")

@@ -18,7 +18,6 @@ import cached_oracle as oracle
 from daily import each_rule
 from facts import Fact, facts
 from strategies import SMALL_GAMES
-from tilebase import __version__
 from tilebase._kernels import force as kernels
 from tilebase.check import check_certificate
 from tilebase.cli import main
@@ -547,22 +546,6 @@ def test_what_a_search_cannot_use():
 
 
 # -- the command -----------------------------------------------------------------------------------
-
-
-def test_the_command(folder, capsys):
-    assert main(["force", "2x3", "16", "-q", "-c", "a.cert"]) == 0
-    printed = capsys.readouterr().out
-    assert (
-        "2048 on 2x3, from the empty board: the player can force the tile 16 against every spawn of 2s and "
-        f"4s (tilebase {__version__}).\n" in printed
-    )
-    assert "tilebase verify" in printed
-    assert main(["verify", "a.cert"]) == 0
-    assert (
-        "from the empty board: the player can force the tile 16 against every spawn of 2s and 4s"
-        in capsys.readouterr().out
-    )
-    assert not list((folder / "runs").glob("*"))
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import itertools
 import json
@@ -14,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tilebase.files.store as module
+from stopping import no_space
 from stored import chunks_of, record_of
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, WrongGameError
 from tilebase.files import keys as store
@@ -379,10 +379,6 @@ def test_a_head_has_sixty_bytes_and_a_row_twelve_and_eight_for_each_column():
 # -- writing ---------------------------------------------------------------------------------
 
 
-def full(*_):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
 @pytest.mark.parametrize("step", range(2))
 def test_full_disk_leaves_the_other_layers(step, many, monkeypatch):
     """Wherever the disk is full, nothing of the new layer counts, and it can be written later."""
@@ -392,7 +388,7 @@ def test_full_disk_leaves_the_other_layers(step, many, monkeypatch):
         if next(calls) < step:
             return real(file, data)
         file.write(data[: len(data) // 2])
-        return full()
+        return no_space()
 
     with LayerStore(many, WHOLE, segment_bytes=2000) as layers:
         monkeypatch.setattr(module, "write_all", write_some)
@@ -404,7 +400,7 @@ def test_full_disk_leaves_the_other_layers(step, many, monkeypatch):
 
 
 def test_flushing_that_fails(many, monkeypatch):
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", no_space)
     with LayerStore(many, WHOLE) as layers, pytest.raises(StorageError, match="No space left on device"):
         layers.write(12, split(some_keys(9, 12)), durable=True)
     check(many)

@@ -256,11 +256,6 @@ def test_keys_are_ordered_as_boards(one: tuple[Game, Cells], other: tuple[Game, 
         assert (game.pack(one[1]) < game.pack(other[1])) == (one[1] < other[1])
 
 
-@pytest.mark.parametrize("text", ["2,4/0,8", "2 4\n. 8", "2;4;-;8", " 2,4,_,8 ", "0x1203", "0X1203"])
-def test_ways_to_write_a_board(text: str) -> None:
-    assert Game("2x2", 32).parse(text) == (1, 2, 0, 3)
-
-
 def test_a_box_is_written_by_planes() -> None:
     game = Game("2x1x3", 32)
     assert game.format((1, 2, 3, 0, 0, 4)) == "2,4,8/0,0,16"

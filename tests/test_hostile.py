@@ -16,7 +16,6 @@ import shutil
 import stat
 import struct
 import time
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -31,7 +30,7 @@ import zstandard
 from attack.strange import FRACTIONS, JSON
 from judging import promise
 from repetition import one_in
-from stored import layers_of, put, sign_table, values_folders
+from stored import journal, layers_of, put, sign_table, values_folders, zipped
 from tilebase import count, evaluate, solve
 from tilebase.check import RefusedError, check_certificate
 from tilebase.cli import main
@@ -248,14 +247,6 @@ def test_games_whose_index_would_be_large(folder):
         for space in ({}, {"space": "all"}):
             file.write_bytes(signed(good | {"game": game} | space))
             assert isinstance(soon(lambda: open_table(folder).probe(2)), TilebaseError)
-
-
-@pytest.mark.parametrize("objectives", [{}, [], None, {"win": {}}, {"win": None}, {"": {}}])
-def test_objectives_that_are_none(objectives, folder):
-    file = folder / "manifest.json"
-    file.write_bytes(signed(json.loads(file.read_bytes()) | {"objectives": objectives}))
-    assert isinstance(soon(lambda: open_table(folder).value), CorruptError)
-    assert main(["verify", str(folder), "-q"]) == 1
 
 
 def test_a_manifest_without_end(folder):
@@ -601,13 +592,6 @@ def test_a_run_that_goes_on_from_foreign_keys(tmp_path, promised):
 # -- zip files -------------------------------------------------------------------------------------
 
 
-def zipped(folder: Path, target: Path) -> Path:
-    with zipfile.ZipFile(target, "w") as archive:
-        for path in sorted(folder.rglob("*")):
-            archive.write(path, str(path.relative_to(folder)))
-    return target
-
-
 def test_mutated_zip_files(folder, tmp_path):
     path = zipped(folder, tmp_path / "a.zip")
     good = path.read_bytes()
@@ -667,12 +651,11 @@ def test_every_member_of_a_run(tmp_path, capsys):
         good = file.read_bytes()
         lines = good.splitlines(keepends=True)
         one = json.loads(good) if name == "run.json" else json.loads(lines[1].rpartition(b"\t")[0])
-        for _, document in versions(one, VALUES[::12]):
+        for _, document in versions(one, VALUES[::20]):
             if name == "run.json":
                 file.write_bytes(signed(document))
             else:
-                text = json.dumps(document).encode()
-                file.write_bytes(b"".join([lines[0], b"%b\t%08x\n" % (text, zlib.crc32(text)), *lines[2:]]))
+                file.write_bytes(b"".join([lines[0], journal(document).encode(), *lines[2:]]))
                 soon(lambda: solve(TINY, "win", table=run, threads=1, down_to=6), COMPILING)
             soon(lambda: verify_run(run))
             with suppress(TilebaseError):  # any other error fails
@@ -700,8 +683,7 @@ def test_every_member_of_the_journal_of_a_dense_pass(which, tmp_path):
             continue
         for name, data in kept.items():
             name.write_bytes(data)
-        text = json.dumps(document).encode()
-        lines[which] = b"%b\t%08x\n" % (text, zlib.crc32(text))
+        lines[which] = journal(document).encode()
         file.write_bytes(b"".join(lines))
         found = soon(lambda: solve(game, "lower", folder=run, space="all", threads=1), COMPILING)
         if not isinstance(found, TilebaseError) and path[:1] != ("starts",):

@@ -7,7 +7,6 @@ What solving does not test of single functions is tested here too.
 from __future__ import annotations
 
 import ast
-import errno
 import importlib.util
 import os
 import re
@@ -24,6 +23,7 @@ import pytest
 from numba import types
 from numba.core import config
 
+from stopping import no_space
 from tilebase import Game
 from tilebase._kernels import boards, codec, jit, machine_code
 from tilebase._kernels.coded import decode, encode
@@ -476,10 +476,7 @@ def test_a_damaged_file_of_the_cache_is_compiled_anew(damage, suffix, counting, 
 
 
 def test_a_kernel_that_cannot_be_kept_works_all_the_same(counting, tmp_path, monkeypatch):
-    def refuse(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "replace", refuse)
+    monkeypatch.setattr(os, "replace", no_space)
     assert counting()[0] == 0
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 

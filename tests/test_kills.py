@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from stored import contents
 
 GAME = "2x2 8 -q --threads 1"
 COMMANDS = {
-    "count": (f"count {GAME}", "runs", 4),
+    "count": (f"count {GAME}", "runs", 8),
     "solve": (f"solve {GAME}", "runs", 16),
     "force": (f"force {GAME}", "runs", 4),
     "reachable": (f"solve {GAME} -o table", "table", 8),
@@ -25,6 +26,10 @@ COMMANDS = {
     "data": ("export data source --visits -q -o data", "data", 16),
 }
 """By name, a command, what it writes, and of how many operations the default run takes one."""
+
+
+SIZES = (320, 900, 2000)
+"""Bytes of a file that a full disk has room for; what is said fits, too."""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +45,7 @@ def files(target: Path) -> object:
     return contents(target) if target.is_dir() else target.read_bytes() if target.exists() else None
 
 
-def hit_everywhere(commands: Commands, name: str, number: signal.Signals, step: int = 0) -> list[Done]:
+def hit_everywhere(commands: Commands, name: str, hit: Hit, step: int = 0) -> list[Done]:
     """Hit a command at one operation after the other; the same command then gives the same files.
 
     Only some operations are taken; `scripts/test --all` takes all.  Returns how the hits ended.
@@ -51,9 +56,12 @@ def hit_everywhere(commands: Commands, name: str, number: signal.Signals, step: 
     whole = commands.run(arguments)
     assert whole.status == 0, whole.err
     wanted, ended = files(place), []
-    for at in range(1, whole.count + 1)[one_in(step or often)]:
+    places = range(1, whole.count + 1)[one_in(step or often)]
+    for at in SIZES if hit.moment == "full" else places:
         clear(place)
-        ended.append(commands.run(arguments, Hit(number=at, signal=number)))
+        ended.append(commands.run(arguments, replace(hit, number=at)))
+        if ended[-1].status == 0:  # a fault that does not matter
+            assert files(place) == wanted, f"hit at {at}"
         again = commands.run(arguments)
         assert (again.status, again.err) == (0, whole.err), f"hit at {at}"
         assert files(place) == wanted, f"hit at {at}"
@@ -65,15 +73,27 @@ def hit_everywhere(commands: Commands, name: str, number: signal.Signals, step: 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_after_a_kill_the_same_command_ends_as_if_alone(name: str, commands: Commands) -> None:
     """Folders of runs without a name are used and deleted; all layers of a manifest have one order."""
-    ended = hit_everywhere(commands, name, signal.SIGKILL)
-    assert sum(one.status == -signal.SIGKILL for one in ended) > 5
+    ended = hit_everywhere(commands, name, Hit())
+    assert sum(one.status == -signal.SIGKILL for one in ended) > 3
 
 
 @pytest.mark.parametrize("name", ["count", "all"])
 def test_after_a_stop_the_same_command_ends_as_if_alone(name: str, commands: Commands) -> None:
-    ended = hit_everywhere(commands, name, signal.SIGTERM, step=12)
+    ended = hit_everywhere(commands, name, Hit(signal=signal.SIGTERM), step=12)
     assert {one.status for one in ended} == {143}
     assert {one.err.count("\n") for one in ended} == {1}
+
+
+@pytest.mark.parametrize("moment", ["fault", "full"])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_after_a_fault_of_the_disk_the_same_command_ends_as_if_alone(name, moment, commands) -> None:
+    """Where a file cannot be opened, written or renamed, the command says so, or does without."""
+    ended = hit_everywhere(commands, name, Hit(moment), step=4 * COMMANDS[name][2])
+    failed = [one for one in ended if one.status]
+    assert failed or (name, moment) == ("force", "full")  # its files are smaller
+    assert {(one.status, one.err.count("\n")) for one in failed} <= {(1, 1)}
+    said = "No space left" if moment == "fault" else "File too large"
+    assert all(one.err.startswith("tilebase: ") and said in one.err for one in failed)
 
 
 def test_output(commands: Commands) -> None:

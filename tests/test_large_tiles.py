@@ -27,7 +27,6 @@ from tilebase.errors import (
 )
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import sort_key
 from tilebase.tables.answers import Answer
 from tilebase.tables.large_tiles import LargeTiles, read_tiles
@@ -497,25 +496,3 @@ def test_boards_after_a_slide(solved, capsys, refused):
     assert (data["state"], data["value"]["value"]) == ("after", pytest.approx(float(start)))
     refused(["probe", str(table), "--after"], 2, "--after needs the board after a slide")
     refused(["probe", str(table), "0,2,0/0,0,64/0,128,256", "--after"], 1, "its large tiles fit, but no play")
-
-
-def test_play_from_a_real_board(solved, capsys, monkeypatch):
-    import io
-
-    monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
-    assert main(["play", str(solved(BIG)), "--start", "64,128,2/256,0,2/2,0,0"]) == 0
-    out = capsys.readouterr().out
-    assert "the table never merges the large tiles 64, 128, 256" in out
-    assert "│  64 │ 128 │   2 │" in out
-
-
-def test_canonical_boards_agree() -> None:
-    """A real board and its image have the same readings."""
-    rng = random.Random(8)
-    reader = LargeTiles(SEVERAL)
-    for state in some_states(SEVERAL, rng, 30):
-        found = set()
-        for source in sorted(SEVERAL.grid.symmetries):
-            tiles = read_tiles(SEVERAL, rows(SEVERAL, realise(SEVERAL, state, source, random.Random(1))))
-            found.add(frozenset(canonical(SEVERAL, one.cells) for one in reader.readings(tiles or ())))
-        assert len(found) == 1

@@ -76,9 +76,7 @@ def test_lemmas_hold_up_to_a_sum(rows: int, columns: int, most_sum: int, drops: 
 @pytest.mark.slow
 @pytest.mark.parametrize("drops", [(1,), (1, 2)], ids=["2", "2,4"])
 @pytest.mark.parametrize(("rows", "columns", "most_sum"), LARGER_UNBOUNDED)
-def test_lemmas_hold_up_to_a_larger_sum(
-    rows: int, columns: int, most_sum: int, drops: tuple[int, ...]
-) -> None:
+def test_lemmas_hold_up_to_a_larger_sum(rows, columns, most_sum, drops) -> None:
     assert failing(check_rules(Rules(rows, columns, drops), most_sum=most_sum)) == []
 
 
@@ -309,9 +307,7 @@ def test_refusals_of_checks() -> None:
         check_rules(Rules(2, 2))
 
 
-def test_checks_that_do_not_fit_into_memory_are_refused_before_they_start(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_checks_that_do_not_fit_into_memory_are_refused_before_they_start(monkeypatch) -> None:
     """60x60 to the sum 4 has few positions after a slide, and many large ones after a drop."""
     monkeypatch.setattr("tilebase.patterns.checking.explore", lambda *_, **__: pytest.fail("it started"))
     rules = Rules(60, 60)
@@ -352,9 +348,7 @@ def test_the_statement_that_was_checked_is_printed(capsys, drops, tiles, sixth, 
     assert seventh in statements["7"]
 
 
-def test_a_lemma_that_fails_is_shown(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_lemma_that_fails_is_shown(monkeypatch, capsys) -> None:
     def is_left(_rules: Rules, _position: Position, direction: str) -> bool:
         """All slides are to the left."""
         return direction == "L"

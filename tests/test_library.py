@@ -108,9 +108,7 @@ def test_words_that_are_boards():
         (["plan", "2x2", "1024", "--anyway"], ""),
     ],
 )
-def test_goals_and_formations_of_four_digits_are_no_boards(
-    command: list[str], said: str, capsys: pytest.CaptureFixture[str]
-):
+def test_goals_and_formations_of_four_digits_are_no_boards(command, said, capsys) -> None:
     assert main(command) == (0 if said else 2)
     printed = capsys.readouterr().out
     assert said in printed

@@ -73,9 +73,7 @@ def words(text: str) -> list[str]:
         ("force 2x2 16 --engine diagrams", "holds diagrams (Method("),
     ],
 )
-def test_a_log_on_standard_error(
-    command: str, says: str, folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_on_standard_error(command, says, folder, capfd) -> None:
     assert main([*command.split(), "-q"]) == 0
     quiet = capfd.readouterr()
     assert not quiet.err

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import random
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 import cached_oracle as oracle
+from test_winning_set import analysed
 from tilebase import count, force, prove, solve, symbolic
 from tilebase.bdd.sets import ORDERS
 from tilebase.bdd.strategies import PLAYERS, Method
@@ -113,19 +113,28 @@ SIDES = [("cooperative", "slider"), *itertools.product(("adversarial", "determin
 @pytest.mark.parametrize("game", [*FORCED[::3], ENDED], ids=str)
 @pytest.mark.parametrize(("variant", "player"), SIDES)
 def test_both_orders_of_diagrams_agree(game, player, variant):
-    method = Method(variant, player)
-    found = [symbolic(game, replace(method, order=order), threads=1) for order in ORDERS]
-    assert len({(one.wins, one.states, one.afterstates) for one in found}) == 1
+    wins, *found = [decided(game, Method(variant, player), order) for order in ORDERS]
+    assert found == [wins]
     other = {"slider": "dropper", "dropper": "slider"}[player]
     if variant != "cooperative":
-        assert symbolic(game, Method(variant, other), threads=1).wins is not found[0].wins
+        assert decided(game, Method(variant, other))[0] is not wins[0]
+
+
+def decided(game: Game, method: Method, order: str = "rows") -> tuple[bool | None, int, int]:
+    """Whether the player of a method wins, and how many states and afterstates, by diagrams."""
+    analysis, wins = analysed(game, method, order=order)
+    count = analysis.sets.count
+    return (
+        wins,
+        sum(map(count, analysis.won.values())),
+        sum(count(one, after=True) for one in analysis.won_afters.values()),
+    )
 
 
 def test_helpful_spawns_win_if_the_oracle_says_so():
     for game in (*FORCED, ENDED, SHORT):
         likely = oracle.values(game, "win").start
-        helped = symbolic(game, Method(variant="cooperative"), threads=1).wins
-        assert helped == (likely > 0)
+        assert decided(game, Method(variant="cooperative"))[0] == (likely > 0)
 
 
 def test_the_largest_forced_tile_from_a_board_after_a_slide():

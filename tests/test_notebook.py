@@ -79,9 +79,7 @@ def said(page: Page, positions: str) -> None:
     expect(page.locator("section.mistakes p.quiet").first).to_contain_text(f"{positions} to practise")
 
 
-def test_a_mistake_is_kept_and_comes_back_until_it_was_right_three_times(
-    context: BrowserContext, served: Served, table: Table
-):
+def test_a_mistake_is_kept_and_comes_back_until_it_was_right_three_times(context, served, table) -> None:
     page = train(context, served, START)
     wrong, [best, *_] = worst(table, START), table.probe(START).best
     slide(page, wrong)
@@ -178,9 +176,7 @@ def test_a_refused_slide_is_explained_at_the_board(context: BrowserContext, serv
 
 
 @pytest.mark.parametrize("size", [(390, 844), (844, 390), (1280, 800)])
-def test_board_verdict_and_slides_are_in_one_viewport(
-    context: BrowserContext, served: Served, table: Table, size: tuple[int, int]
-):
+def test_board_verdict_and_slides_are_in_one_viewport(context, served, table, size) -> None:
     page = train(context, served, START)
     page.set_viewport_size({"width": size[0], "height": size[1]})
     slide(page, worst(table, START))

@@ -399,9 +399,7 @@ def spawned(table: Table, direction: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("mode", "extreme"), [("Worst", min), ("Best", max)])
-def test_spawns_that_are_worst_or_best(
-    play: Open, table: Table, mode: str, extreme: Callable[..., Any]
-) -> None:
+def test_spawns_that_are_worst_or_best(play, table, mode, extreme) -> None:
     page = play(BOARD)
     page.get_by_label(mode).check()
     direction = table.probe(BOARD).best[0]
@@ -647,14 +645,14 @@ def reviewed(page: Page, file: Path, game: list[str]) -> None:
 
 
 def test_a_game_is_shown_where_the_table_knows_it(visit, served, tables, tmp_path) -> None:
-    """7,536 positions, of which the table knows 40 in the middle and the last 62; and a game of none."""
+    """1,646 positions, of which the table knows 40 in the middle and the last 62; and a game of none."""
     with open_table(tables / "44-32") as opened:
         known = endgame(opened, 102)
-    game = [*(PLAIN * 1000), *known[:40], *(PLAIN * 2717), *known[40:]]
+    game = [*(PLAIN * 500), *known[:40], *(PLAIN * 272), *known[40:]]
     found = served.post("/api/review", {"table": "44-32", "game": "\n".join(game)}).json
-    assert len(game) == found["positions"] == 7536
+    assert len(game) == found["positions"] == 1646
     judged = [one["number"] for one in found["moves"] if one["value"] is not None]
-    assert judged == [*range(2001, 2041), *range(7475, 7537)]
+    assert judged == [*range(1001, 1041), *range(1585, 1647)]
     page = visit(REVIEW.format("44-32"))
     review(page, "\n".join(PLAIN * 3))
     expect(page.get_by_label("Summary")).to_contain_text(
@@ -667,7 +665,7 @@ def test_a_game_is_shown_where_the_table_knows_it(visit, served, tables, tmp_pat
     rows = page.locator(".moves tbody tr")
     expect(rows).to_have_count(2 + len(judged))
     assert page.locator(".moves .gap").all_inner_texts() == [
-        "Moves 1 to 2,000 are not in the table", "Moves 2,041 to 7,474 are not in the table",
+        "Moves 1 to 1,000 are not in the table", "Moves 1,041 to 1,584 are not in the table",
     ]  # fmt: skip
     page.locator(".drops button").last.click()  # of each loss, the row is seen in the list
     number = found["drops"][4]
@@ -678,16 +676,16 @@ def test_a_game_is_shown_where_the_table_knows_it(visit, served, tables, tmp_pat
     assert chosen.evaluate(SEEN)
     # The chart has an end at the first and one at the last known move, and both stretches fill it.
     chart = page.locator(".chart")
-    expect(chart).to_have_attribute("aria-label", re.compile("from move 2,001 to move 7,536, in "))
-    assert chart.locator("text").all_text_contents()[-2:] == ["Move 2,001", "Move 7,536"]
+    expect(chart).to_have_attribute("aria-label", re.compile("from move 1,001 to move 1,646, in "))
+    assert chart.locator("text").all_text_contents()[-2:] == ["Move 1,001", "Move 1,646"]
     paths = " ".join(line.get_attribute("d") or "" for line in chart.locator(".line").all())
     places = sorted({float(x) for x in re.findall(r"[ML](-?[\d.]+) ", paths)})
     width = places[-1] - places[0]
     assert max(right - left for left, right in itertools.pairwise(places)) < 0.05 * width
     # A position that no table knows is shown when it is chosen, too.
-    page.get_by_role("button", name="2,001", exact=True).click()
+    page.get_by_role("button", name="1,001", exact=True).click()
     page.keyboard.press("ArrowLeft")
-    expect(chosen.locator(".link")).to_have_text("2,000")
+    expect(chosen.locator(".link")).to_have_text("1,000")
     expect(chosen).to_contain_text("not in the table")
     assert chosen.evaluate(SEEN)
     page.get_by_label("Only losses").check()

@@ -128,14 +128,6 @@ def test_the_policy_of_another_table(game, guide, solved):
             assert fast.regret >= -1e-12
 
 
-def test_a_module_and_function(folder, solved):
-    (folder / "clever_policies.py").write_text("def first(board):\n    return next(iter(board.slides()))\n")
-    found = evaluate(solved(SMALL), "clever_policies:first")
-    assert found.value == evaluate(solved(SMALL), first).value
-    assert found.policy == "clever_policies:first"
-    assert json.loads(json.dumps(found.as_dict()))["regret"] == found.regret == found.optimum - found.value
-
-
 @pytest.mark.parametrize(
     ("policy", "sentence"),
     [

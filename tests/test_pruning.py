@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
-import zlib
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 import cached_oracle as oracle
 from judging import agrees
 from second_reader import folder_files
-from stored import sign
+from stored import journal, sign
 from tilebase import evaluate, open_table, simulate, solve, thin, verify_table
 from tilebase.cli import main
 from tilebase.errors import CorruptError, MissingBoardError, UsageError, WrongGameError
@@ -72,9 +71,7 @@ def check(game: Game, above: float, kept: set, full, part) -> None:
 
 
 @pytest.mark.parametrize("above", [0.03, 0.2])
-def test_a_board_is_called_reachable_only_if_it_is(
-    above: float, solved: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_board_is_called_reachable_only_if_it_is(above, solved, tmp_path) -> None:
     """All boards of 2x2: an unreachable one may be worth more than the bound, so the text says so."""
     prune(solved(SMALL), tmp_path / "pruned", above=above)
     states = oracle.values(SMALL).states
@@ -105,9 +102,7 @@ def test_a_value_that_is_left_out_is_no_number() -> None:
     assert str(Below(0.9999999, reached=False)) == "below 0.9999999, or not reachable"
 
 
-def test_a_pruned_board_after_a_slide_is_below_under_its_objective(
-    solved: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_pruned_board_after_a_slide_is_below_under_its_objective(solved, tmp_path) -> None:
     """A table of intervals knows only that the lower bound is below: the probability may not be."""
     prune(solved(WIDE, "lower:uint32,upper:uint32"), tmp_path / "pruned", above=0.6)
     exact = oracle.values(WIDE).afterstates
@@ -120,9 +115,7 @@ def test_a_pruned_board_after_a_slide_is_below_under_its_objective(
         assert table.probe_after(Board(WIDE, high)).meaning == table.meaning()
 
 
-def test_slides_that_are_left_out_have_no_probability_to_lose_either(
-    solved: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_slides_that_are_left_out_have_no_probability_to_lose_either(solved, tmp_path) -> None:
     prune(solved(SMALL, "win,loss"), tmp_path / "pruned", above=0.3)
     lost = oracle.values(SMALL, "loss").states
     mixed = 0
@@ -144,7 +137,7 @@ def test_several_objectives(solved: Callable[..., Path], tmp_path: Path) -> None
     exact, score = oracle.values(WIDE, "win"), oracle.values(WIDE, "score")
     seen = set()
     with open_table(tmp_path / "pruned") as table, open_table(folder) as whole:
-        for state in exact.states:
+        for state in list(exact.states)[::3]:
             board = Board(WIDE, state)
             kept = [
                 WIDE.wins(after) or exact.afterstates[canonical(WIDE, after)] >= Fraction("0.6001")
@@ -258,9 +251,7 @@ def test_a_manifest_of_a_stranger(solved: Callable[..., Path], tmp_path: Path) -
 
 
 @pytest.mark.parametrize("game", [SMALL, WIDE, MASKED], ids=str)
-def test_solving_above_writes_what_pruning_does(
-    game: Game, solved: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_solving_above_writes_what_pruning_does(game, solved, tmp_path) -> None:
     prune(solved(game, "win,score"), tmp_path / "pruned", above=0.4)
     solution = solve(game, "win,score", table=tmp_path / "above", above=0.4, threads=1)
     expected = folder_files(tmp_path / "pruned")
@@ -283,11 +274,10 @@ def test_a_line_of_another_shape_is_damage(member: str, tmp_path: Path) -> None:
     solve(WIDE, "win", table=target, above=0.4, threads=1, down_to=30)
     with pytest.raises(WrongGameError, match="belongs to another game or objective"):
         solve(WIDE, "win", table=target, above=0.5, threads=1)
-    journal = target / "above.jsonl"
-    line = json.loads(journal.read_text().partition("\t")[0])
+    file = target / "above.jsonl"
+    line = json.loads(file.read_text().partition("\t")[0])
     (line["files"] if member == "win" else line).pop(member)
-    text = json.dumps(line)
-    journal.write_text(f"{text}\t{zlib.crc32(text.encode()):08x}\n")
+    file.write_text(journal(line))
     with pytest.raises(CorruptError, match=r"above\.jsonl is damaged, or not written by tilebase: it lacks"):
         solve(WIDE, "win", table=target, above=0.4, threads=1)
 

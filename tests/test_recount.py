@@ -78,9 +78,7 @@ def test_tables_are_the_same_with_less_disk(tmp_path: Path, expected: Solution) 
 
 
 @pytest.mark.parametrize("stop", [1, 5, 20])
-def test_a_stopped_run_goes_on_whatever_the_disk_is_then(
-    tmp_path: Path, expected: Solution, stop: int
-) -> None:
+def test_a_stopped_run_goes_on_whatever_the_disk_is_then(tmp_path, expected, stop) -> None:
     with pytest.raises(KeyboardInterrupt):
         watched(tmp_path, stop, folder=tmp_path, disk=MOST)
     assert verify_run(tmp_path).sound

@@ -33,9 +33,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["command"] for row in ROWS])
-def test_a_refusal_is_one_sentence_and_nothing_is_written(
-    row: dict[str, str], tables: Path, folder: Path, refused: Callable[..., None]
-) -> None:
+def test_a_refusal_is_one_sentence_and_nothing_is_written(row, tables, folder, refused) -> None:
     shutil.copytree(tables, folder, dirs_exist_ok=True)
     words = [word.replace(r"\n", "\n") for word in shlex.split(row["command"])]
     refused(words, int(row["status"]), *row["sentence"].split(" ... "))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 import re
@@ -39,7 +38,6 @@ from tilebase.sparse import forward as engine
 from tilebase.sparse import sizes
 from tilebase.sparse.index import Index
 
-FACTS = Path(__file__).parent / "facts/state_counts.tsv"
 WIN = [Objective("win")]
 HERE = Allowance(memory=8 << 30, threads=2)
 
@@ -125,22 +123,6 @@ def test_too_little_disk(tmp_path, monkeypatch):
     with pytest.raises(ResourceError, match=r"of disk: does not fit: .* and 0 B are free in "):
         solve(Game("4x4", 64), folder=tmp_path / "run", memory=1 << 40)
     assert count(Game("2x2", 32)).complete  # so little is not worth a refusal
-
-
-def published() -> list[tuple[Game, int]]:
-    with FACTS.open() as file:
-        rows = list(csv.DictReader((line for line in file if line[0] != "#"), delimiter="\t"))
-    wanted = [row for row in rows if row["quantity"] == "states_with_specials" and row["board"] != "2x2"]
-    return [(Game(row["board"], int(row["goal"])), int(row["value"])) for row in wanted]
-
-
-def test_estimates_hold_for_published_counts():
-    facts = published()
-    assert len(facts) == 2
-    for game, live in facts:
-        found = reachable.counting(game, HERE)
-        assert found.positions / found.spread < live < found.positions * found.spread
-        assert live < found.bound
 
 
 @pytest.mark.parametrize(

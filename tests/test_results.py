@@ -99,9 +99,7 @@ def said(fact: Claim) -> str:
     return f"{SAID.get(fact.file, {}).get(number, '')} {number}".lstrip()
 
 
-def test_every_line_keeps_quantity_relation_and_value_in_all_forms(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_every_line_keeps_quantity_relation_and_value_in_all_forms(capsys) -> None:
     """256 can be forced on 4x4, at least: it was cited as the largest tile that can be."""
     every = results()
     wanted = Counter((fact.board, said(fact), fact.source) for fact in read_claims())
@@ -158,9 +156,7 @@ COMPARED: list[tuple[Game, str, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("game", "question", "verdicts"), COMPARED, ids=str)
-def test_a_value_is_compared_with_what_was_published(
-    game: Game, question: str, verdicts: dict[str, str]
-) -> None:
+def test_a_value_is_compared_with_what_was_published(game, question, verdicts) -> None:
     for value, verdict in verdicts.items():
         before = find_before(game, {question: value})
         assert before is not None
@@ -308,9 +304,7 @@ with Path(__file__).with_name("cited.tsv").open(encoding="utf-8") as rows:
 
 
 @pytest.mark.parametrize("row", CITED, ids=[row["command"] for row in CITED])
-def test_a_file_that_a_command_wrote_is_a_result(
-    row: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_a_command_wrote_is_a_result(row, tmp_path, capsys) -> None:
     """Between the parts of a statement stands `` ... ``."""
     file, undecided = tmp_path / "r.json", "--budget" in row["command"]
     work = ["--work", str(tmp_path / "w")] if undecided else []
@@ -329,9 +323,7 @@ def test_a_file_that_a_command_wrote_is_a_result(
     assert f"tilebase {__version__}, {run['date']} ({took})." in out
 
 
-def test_a_policy_is_cited_with_the_game_of_its_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_policy_is_cited_with_the_game_of_its_table(tmp_path, capsys) -> None:
     table, file = tmp_path / "t", tmp_path / "r.json"
     assert main(["solve", "2x2", "16", "-o", str(table), "-q"]) == 0
     for words, said in (
@@ -535,9 +527,7 @@ def test_recorded_bounds_say_what_is_proved_and_of_which_game() -> None:
     assert "from the empty board, a spawn first, spawns of 2" in limited.statement
 
 
-def test_bounds_that_hold_for_every_probability_have_no_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bounds_that_hold_for_every_probability_have_no_sentence(tmp_path, capsys) -> None:
     file = tmp_path / "bounds.json"
     assert main(["solve", "2x2", "8", "--objective", "lower,upper", "-q", "--record", str(file)]) == 0
     text = capsys.readouterr().out
@@ -550,9 +540,7 @@ def test_bounds_that_hold_for_every_probability_have_no_sentence(
     assert "no strategy" not in said
 
 
-def test_what_is_recorded_is_told_before_a_long_solve(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_recorded_is_told_before_a_long_solve(monkeypatch, capsys) -> None:
     monkeypatch.setattr("tilebase.costs.estimate.WORTH_TELLING", 0.0)
     monkeypatch.setattr("tilebase.cli.solve._recorded", lambda *_: "\nrecorded for it; tilebase cite it\n")
     assert main(["solve", "2x2", "8", "--objective", "lower"]) == 0

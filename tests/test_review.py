@@ -249,10 +249,7 @@ def test_both_reasons_are_given_where_large_tiles_are_equal_and_a_slide_is_not_k
         ),
     ],
 )  # fmt: skip
-def test_a_move_that_several_slides_explain(
-    tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
-    lines: str, slides: tuple[str, ...], loss: float | None, verdict: str,
-):  # fmt: skip
+def test_a_move_that_several_slides_explain(tables, tmp_path, capsys, lines, slides, loss, verdict) -> None:
     file = tmp_path / "game.txt"
     file.write_text(lines.replace(" ", "\n"))
     with open_table(tables / "3x3") as opened:

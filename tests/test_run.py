@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import zlib
 
 import pytest
@@ -21,7 +19,6 @@ from tilebase.runtime.documents import digest_of
 from tilebase.sparse.forward import ForwardPass
 
 SMALL = Game("2x2", 32)
-LARGER = Game("3x3", 128)
 
 
 def run(folder, game=SMALL, keep="afterstates", **options):
@@ -32,14 +29,6 @@ def run(folder, game=SMALL, keep="afterstates", **options):
 def done(tmp_path):
     run(tmp_path / "run")
     return tmp_path / "run"
-
-
-@pytest.fixture(scope="module")
-def larger(tmp_path_factory):
-    """What an undisturbed run of the larger game leaves, and its counts."""
-    folder = tmp_path_factory.mktemp("larger") / "run"
-    result = run(folder, LARGER)
-    return contents(folder), result.as_dict()
 
 
 @pytest.mark.parametrize("keep", ["counts", "afterstates", "states"])
@@ -239,34 +228,6 @@ def test_locked_folder(tmp_path, refused):
     finally:
         folder.close()
     run(tmp_path / "run")
-
-
-# -- full disks ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("limit", [100, 700, 3000, 9000])
-def test_full_disk_through_the_command_line(limit, tmp_path, larger):
-    script = f"""if True:
-        import resource, signal, sys
-        from tilebase.cli import main
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
-        options = ["--keep", "afterstates", "--threads", "1", "-o", sys.argv[1]]
-        sys.exit(main(["count", "3x3", "128", *options]))
-    """
-    folder = tmp_path / "run"
-    cache = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
-    failed = subprocess.run(
-        [sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=False, env=cache
-    )
-    assert failed.returncode == 1
-    assert failed.stderr.startswith("tilebase: cannot ")
-    assert "File too large" in failed.stderr
-    assert failed.stderr.count("\n") == 1
-    assert failed.stdout == ""
-    assert not list(folder.rglob(".*.part"))
-    result = run(folder, LARGER)
-    assert (contents(folder), result.as_dict()) == larger
 
 
 # -- verify and remove -----------------------------------------------------------------------

@@ -13,6 +13,7 @@ import pytest
 import cached_oracle as oracle
 import tilebase.questions.solve as engine
 from judging import check
+from stopping import raise_at
 from stored import chunks_of, contents, layers_of, reachable_values, record_of
 from tilebase import formation, solve, verify_table
 from tilebase.cli import main
@@ -118,18 +119,10 @@ def test_small_parts_change_no_byte(whole, tmp_path, monkeypatch):
 @pytest.mark.parametrize("lean", [False, True])
 @pytest.mark.parametrize("at", [1, 2, 3, 20])
 def test_goes_on_after_an_interruption(whole, at, lean, tmp_path, monkeypatch):
-    real, calls = engine.BackwardPass._layer, []
     if lean:
         keep_one_layer_above(monkeypatch.setattr)
-
-    def interrupted(self, total):
-        calls.append(total)
-        if len(calls) > at:
-            raise KeyboardInterrupt
-        return real(self, total)
-
     with monkeypatch.context() as patch:
-        patch.setattr(engine.BackwardPass, "_layer", interrupted)
+        raise_at(patch, engine.BackwardPass, "_layer", (at + 1,))
         with pytest.raises(KeyboardInterrupt):
             solve(WHOLE, MANY, table=tmp_path)
     assert not (tmp_path / "manifest.json").exists()

@@ -166,9 +166,7 @@ def test_progress_rises_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
         (31, 2, (1, -6, 12, -8), 1e-2),
     ],
 )
-def test_short_rules_that_nearly_hold_for_two_rows(
-    columns: int, colouring: int, rule: tuple[int, ...], share: float
-) -> None:
+def test_short_rules_that_nearly_hold_for_two_rows(columns, colouring, rule, share) -> None:
     """The rules of docs/reach.md; the terms of n = 30 and 31 fit them to a hundredth."""
     terms = [
         count_sequences(f"2x{columns - 2 * back}", deterministic=True)[colouring] for back in range(len(rule))

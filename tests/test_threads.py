@@ -88,9 +88,7 @@ def test_all_buffers_are_worked_at_the_same_time() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_after_an_error_or_ctrl_c_the_others_stop_and_are_awaited(
-    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_an_error_or_ctrl_c_the_others_stop_and_are_awaited(error, monkeypatch) -> None:
     ended = []
     monkeypatch.setattr(threads, "TELL_SECONDS", 0.01)
 

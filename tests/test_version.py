@@ -64,9 +64,7 @@ def test_a_shallow_clone_names_its_commit_without_a_count(checkout: Path, tmp_pa
     assert _version._of_checkout(shallow) == f"{RELEASE}.dev0+g{git(checkout, 'rev-parse', 'HEAD')[:8]}"
 
 
-def test_another_repository_that_calls_git_is_not_asked(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_repository_that_calls_git_is_not_asked(checkout, monkeypatch) -> None:
     """A hook of git runs with GIT_DIR set."""
     expected = _version._of_checkout(checkout)
     monkeypatch.setenv("GIT_DIR", str(checkout / "nothing"))
@@ -74,9 +72,7 @@ def test_another_repository_that_calls_git_is_not_asked(
 
 
 @pytest.mark.parametrize("why", ["no repository", "no git"])
-def test_without_git_the_installation_says_its_version(
-    why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_git_the_installation_says_its_version(why, tmp_path, monkeypatch) -> None:
     if why == "no git":
         monkeypatch.setenv("PATH", str(tmp_path))
     else:
@@ -99,9 +95,7 @@ def test_the_build_and_the_program_agree() -> None:
     assert re.fullmatch(rf"{re.escape(RELEASE)}(\.dev\d+\+\w+(\.dirty)?)?", tilebase.__version__)
 
 
-def test_a_table_that_another_version_began_goes_on_and_names_the_last_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_that_another_version_began_goes_on_and_names_the_last_one(tmp_path, monkeypatch) -> None:
     """Formats decide what can be continued, not the version of the program."""
     game, manifest = tilebase.Game("2x2", 32), tmp_path / "manifest.json"
     with monkeypatch.context() as other:

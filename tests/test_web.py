@@ -25,6 +25,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
+from schemathesis.specs.openapi.checks import positive_data_acceptance
 from uvicorn.server import ServerState
 
 from serving import SECONDS, Inside, Served, serving
@@ -823,6 +824,6 @@ def test_answers_are_as_described(schema: Any, number: int) -> None:
     @given(described.as_strategy())
     @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
     def ask(case: Any) -> None:
-        case.call_and_validate()
+        case.call_and_validate(excluded_checks=[positive_data_acceptance])  # not every text is a board
 
     ask()

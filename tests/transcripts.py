@@ -27,8 +27,10 @@ import subprocess
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tilebase.cli import main
+from tilebase.cli.commands import NAMES, app
 
 BLOCK = re.compile(
     r"(?P<comments>(?:^<!-- [^\n]*? -->\n+)*)^```console\n(?P<text>\$ .*?)^```$", re.MULTILINE | re.DOTALL
@@ -105,6 +107,14 @@ def commands(text: str) -> tuple[Command, ...]:
     return tuple(
         Command(line, tuple(shown.splitlines())) for line, shown in zip(parts[::2], parts[1::2], strict=True)
     )
+
+
+def function_of(arguments: list[str]) -> Any:
+    """What a command calls; raises if it cannot be parsed."""
+    quietly: dict[str, bool] = {"print_error": False, "exit_on_error": False}
+    _, given, *_ = app.meta.parse_args(arguments, **quietly)
+    planned = given.args[0] == "plan" and given.args[1] in NAMES  # `plan` runs the command itself
+    return app.parse_args(given.args[planned:], **quietly)[0]
 
 
 class Copied(io.StringIO):

@@ -1,4 +1,4 @@
-"""Attacks from outside: random questions, kills, faults, damaged files, and what must not come of them.
+"""Attacks from outside: random questions, hostile files, and what must not come of them.
 
 ``scripts/attack`` runs them with counts and seeds for hours, ``tests/test_attack.py`` in a quick form.
 An attack is a module with a function ``attack(case)``.  It makes one case from the seed of `case`, and

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from attack.case import Failure, one_case
 
-ATTACKS = ("games", "calls", "kills", "flips", "hostile", "commands", "certificates")
+ATTACKS = ("games", "calls", "hostile", "commands", "certificates")
 HANGS = 900
 """Seconds after which a case counts as one that never ends: its place in the code is printed."""
 
@@ -22,7 +22,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The arguments of the command."""
     parser = argparse.ArgumentParser(
         prog="scripts/attack",
-        description="Attack tilebase with random questions, kills and damaged files; exit status 1 if a case "
+        description="Attack tilebase with random questions and hostile files; exit status 1 if a case "
         "finds something.",
     )
     parser.add_argument(

@@ -12,8 +12,8 @@ import shlex
 from functools import cache
 from pathlib import Path
 
-from attack import flips
 from attack.case import Case
+from attack.made import made
 from attack.processes import put, run
 from attack.strange import WORDS, words
 
@@ -107,9 +107,9 @@ def place() -> dict[str, bytes]:
     """A folder with something of each kind."""
     files: dict[str, bytes] = {}
     for folder, name in (("t", "table"), ("d", "dense"), ("r", "run")):
-        files |= {f"{folder}/{one}": data for one, data in flips.made(name).items()}
-    files["t.zip"] = flips.made("zip")["t.zip"]
-    files["p.cert"] = flips.made("certificates")["16.cert"]
+        files |= {f"{folder}/{one}": data for one, data in made(name).items()}
+    files["t.zip"] = made("zip")["t.zip"]
+    files["p.cert"] = made("certificate")["p.cert"]
     return files | {f"l.{end}": files[f"t/values/win/{name}"] for end, name in
                     (("seg", "000.seg"), ("idx", "layers.idx"))}  # fmt: skip
 

@@ -14,9 +14,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from attack import flips
 from attack.case import Case
-from attack.flips import Files
+from attack.made import Files, made
 from attack.processes import put, run
 from attack.strange import FRACTIONS, JSON, WORDS, members
 from tilebase.runtime.documents import sealed
@@ -48,7 +47,7 @@ KINDS = {
 def attack(case: Case) -> None:
     """One hostile document, and one command that reads it."""
     kind, name = case.rng.choice([*KINDS])
-    files = dict(flips.made(kind))
+    files = dict(made(kind))
     history = spoil(case.rng, files, name)
     put(case.folder / "here" / "t", files)
     args = case.rng.choice(KINDS[kind, name]).split(" ")

@@ -1,8 +1,8 @@
 """How many steps a CPU second environments make on one core: run it in an environment that has the package.
 
-    python tests/packages/speed.py pgx
-    python tests/packages/speed.py jumanji
-    python tests/packages/speed.py tilebase
+    python benchmarks/other_packages.py pgx
+    python benchmarks/other_packages.py jumanji
+    python benchmarks/other_packages.py tilebase
 
 Many games of 4x4 are played at once by random allowed actions, which are chosen within the measured time;
 games that end begin anew.  What is compiled is compiled before.
