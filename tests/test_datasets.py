@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import math
+from collections import Counter
 
 import duckdb
 import polars
@@ -17,7 +18,7 @@ from tilebase.arrays import TableArrays
 from tilebase.datasets import columns, to_arrow, write_parquet
 from tilebase.errors import MissingExtraError, StorageError, UsageError
 from tilebase.game.board import Board
-from tilebase.game.symmetry import orbit_size
+from tilebase.game.symmetry import canonical, orbit_size
 
 GAMES = (
     Game("2x3", 32),
@@ -37,6 +38,11 @@ def table(request, solved):
 def test_each_row_says_what_a_probe_says(table, label):
     game = table.game
     rows = to_arrow(table, objective=label).read_all().to_pylist()
+    starts = Counter[int]()
+    for board, p in game.starts():
+        starts[game.pack(canonical(game, board))] += p
+    told = {row["key"]: row["start_probability"] for row in rows if row["start_probability"]}
+    assert told == pytest.approx({key: float(p) for key, p in starts.items()}, rel=1e-15)
     assert [row["key"] for row in rows] == TableArrays(table).to_arrays("states")["keys"].tolist()
     for row in rows[:: max(1, len(rows) // 200)]:
         cells = tuple(row["cells"])
@@ -45,10 +51,14 @@ def test_each_row_says_what_a_probe_says(table, label):
         assert (row["sum"], row["largest"]) == (game.sum(cells), 1 << game.max_exponent(cells))
         assert row["orbit"] == orbit_size(game, cells)
         assert row["v"] == float(answer.value)
+        assert row["board"] == game.format(cells)
         slides = {slide.direction: slide for slide in answer.slides}
         for bit, direction in enumerate(game.directions):
             slide = slides.get(direction)
             assert row[f"q_{direction}"] == (None if slide is None else float(slide.value))
+            after = game.slides(cells).get(direction)
+            stored = None if after is None or game.wins(after) else game.pack(canonical(game, after))
+            assert row[f"after_{direction}"] == stored
             assert bool(row["best"] >> bit & 1) == (direction in answer.best)
 
 
@@ -78,7 +88,7 @@ def test_a_discount_does_not_change_how_often_a_state_is_met(tmp_path):
 def test_afterstates_and_pieces(table, monkeypatch, tmp_path):
     """Row groups and files of few rows hold the same rows in the same order."""
     whole = to_arrow(table, kind="afterstates").read_all()
-    assert whole.column_names == ["key", "cells", "sum", "largest", "orbit", "v"]
+    assert whole.column_names == ["key", "board", "cells", "sum", "largest", "orbit", "v"]
     arrays = TableArrays(table).to_arrays()
     assert whole["key"].to_pylist() == arrays["keys"].tolist()
     assert whole["v"].to_pylist() == arrays["value"].tolist()

@@ -50,7 +50,7 @@ def boards(
     ] = False,
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="The Parquet file to write.")],
 ) -> int:
-    """Write the boards of a layer as Parquet: the packed key, and one column of exponents a cell.
+    """Write the boards of a layer as Parquet: the packed key, and the exponents of the cells.
 
     The file carries a checksum of the game, the kind of layer, the sum and all keys. tilebase export values
     writes what boards are worth.
@@ -329,10 +329,10 @@ def values(
 ) -> int:
     """Write the boards of a table with their values, for a data frame: polars.read_parquet(FILE).
 
-    A row is an afterstate up to symmetry, or a state with --states: its sum, its packed key, the exponent of
-    each cell, row by row (8 is the tile 256, 0 is empty), and its value; of a state also the value of each
-    slide, empty where it is not allowed. A picture (.svg, .pdf, .eps, .png) shows the values by sum: the
-    mean, and from the least to the largest.
+    A row is an afterstate up to symmetry, or a state with --states, with the columns of tilebase export data:
+    its packed key, the board as text and as exponents (8 is the tile 256, 0 is empty), its sum and its value;
+    of a state also the value of each slide and the key after it, empty where it is not allowed. A picture
+    (.svg, .pdf, .eps, .png) shows the values by sum: the mean, and from the least to the largest.
 
     tilebase export values 3x3-512/ -o values.parquet
 
@@ -346,7 +346,7 @@ def values(
     if drawn and (states or exact or total is not None):
         raise UsageError("a picture shows the afterstates of all sums: leave --sum, --states and --exact out")
     prepare_kernels()
-    from tilebase.questions.exporting import export_fractions, export_values
+    from tilebase.datasets.exporting import export_fractions, export_values
     from tilebase.tables.probe import open_table
 
     with open_table(table) as opened:
