@@ -146,7 +146,11 @@ def test_files_tell_what_they_are(table, tmp_path):
 def test_duckdb_and_polars_read_it(solved, tmp_path):
     with open_table(solved(Game("2x3", 64))) as table:
         rows = write_parquet(table, tmp_path / "data", visits=True)
+        write_parquet(table, tmp_path / "after", kind="afterstates")
         value, random = float(table.value), evaluate(table, "random").value
+        joined = sum(
+            int((layer.after[:, 0] != 0).sum()) for layer in TableArrays(table).iter_layers("states")
+        )
         keys = TableArrays(table).to_arrays("states")["keys"]
         orbits = sum(orbit_size(table.game, table.game.unpack(int(key))) for key in keys)
     count, best, regret = duckdb.sql(
@@ -158,6 +162,13 @@ def test_duckdb_and_polars_read_it(solved, tmp_path):
     ).fetchall()[0]
     assert (count, regret) == (rows, 0)
     assert best >= value > random
+    worse = duckdb.sql(
+        f"""
+        SELECT count(*), max(abs(s.q_left - a.v)) FROM '{tmp_path}/data/*.parquet' s
+        JOIN '{tmp_path}/after/*.parquet' a ON s.after_left = a.key
+        """
+    ).fetchall()[0]
+    assert worse == (joined, 0)
     frame = polars.scan_parquet(tmp_path / "data" / "*.parquet")
     most = polars.max_horizontal("q_left", "q_right", "q_up", "q_down")
     assert frame.select((polars.col("v") - most).abs().max()).collect().item() == 0

@@ -34,6 +34,7 @@ from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import LOCK
 from tilebase.runtime.threads import Pool
+from tilebase.sparse.reading import merge_weights
 from tilebase.tables.probe import Table
 
 Kind: TypeAlias = Literal["states", "afterstates"]
@@ -45,6 +46,8 @@ GROUPS = 8
 WAITING = 2
 """Most files that wait to be written."""
 NEEDED = "Arrow and Parquet need pyarrow: install tilebase[parquet]"
+DICTIONARIES = ["cells.list.element"]
+"""Columns whose values repeat; a dictionary of others only takes time."""
 SPLITS = ("train", "validation", "test")
 """The parts of a data set by the number in the column ``split``: 8, 1 and 1 of 10 orbits."""
 NAMED = re.compile(r"\d{6,}(_\d{3,})?\.parquet", re.ASCII)
@@ -162,16 +165,9 @@ class Columns:
         }  # fmt: skip
         added = ("visits",) * visits + ("split",) * splits
         self.columns = columns_of(self.arrays.game, states=kind == "states", added=added)
-        starts: dict[int, float] = {}
         boards, chances = zip(*self.arrays.game.starts(), strict=True)
-        for key, p in zip(
-            self.arrays.boards.least(self.arrays.boards.pack(np.array(boards))).tolist(), chances, strict=True
-        ):
-            starts[key] = starts.get(key, 0.0) + float(p)
-        self._starts = (
-            np.array(sorted(starts), dtype=np.uint64),
-            np.array([starts[key] for key in sorted(starts)]),
-        )
+        keys = self.arrays.boards.least(self.arrays.boards.pack(np.array(boards)))
+        self._starts = merge_weights(keys, np.array([float(p) for p in chances]))
 
     @cached_property
     def schema(self) -> Any:
@@ -300,6 +296,4 @@ def _write(path: Path, schema: Any, batches: list[Any]) -> None:
 
 def writer_of(path: Path, schema: Any) -> AbstractContextManager[Any]:
     """As `parquet_file`, for the columns of a data set."""
-    # Values repeat seldom, so that a dictionary of them only takes time.
-    options = {"compression": "zstd", "use_dictionary": ["cells.list.element"]}
-    return parquet_file(path, schema, durable=False, **options)
+    return parquet_file(path, schema, durable=False, compression="zstd", use_dictionary=DICTIONARIES)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Unpack
 
-from tilebase.datasets.columns import Columns
+from tilebase.datasets.columns import DICTIONARIES, Columns
 from tilebase.errors import MissingLayerError, UsageError
 from tilebase.files.format import cells_of
 from tilebase.files.parquet import parquet_file
@@ -72,7 +72,7 @@ def export_values(
     if file.suffix.lower() == ".csv":
         return _write_csv(found, [one.name for one in columns.columns], file)
     rows = 0
-    with parquet_file(file, columns.schema) as writer:
+    with parquet_file(file, columns.schema, use_dictionary=DICTIONARIES) as writer:
         for _, made in columns.arrow(found):
             writer.write_batch(made)
             rows += len(made)

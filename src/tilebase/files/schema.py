@@ -65,10 +65,11 @@ def columns_of(game: Game, *, states: bool, added: tuple[str, ...] = ()) -> list
 def board_texts(game: Game, cells: npt.NDArray[np.uint8]) -> list[str]:
     """Return boards ``cells[n, cell]`` as texts, as `Game.format` writes each."""
     ends = re.findall(r"[,/]+|$", game.format([0] * game.cells))
-    words = np.zeros((game.cells, game.x + 1), dtype="S24")  # the text of each cell by its code
+    found = np.empty((len(cells), game.cells), dtype="S8" if game.x < 22 else "S24")
     for cell, end in enumerate(ends):
-        for code in range(game.x + 1):
-            words[cell, code] = ("#" if cell in game.walls else game.word(code)) + (end or "\n")
-    words = words.astype(f"S{np.strings.str_len(words).max()}")
-    found = np.ascontiguousarray(words[np.arange(game.cells), cells]).view(np.uint8)
-    return found[found != 0].tobytes().decode("ascii").split("\n")[:-1]
+        word = "#".format if cell in game.walls else game.word
+        words = np.array([word(code) + (end or "\n") for code in range(game.x + 1)], dtype=found.dtype)
+        found[:, cell] = words[cells[:, cell]]
+    letters = found.view(np.uint8)
+    text: str = letters[letters != 0].tobytes().decode("ascii")
+    return text.split("\n")[:-1]
