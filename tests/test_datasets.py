@@ -76,6 +76,18 @@ def test_visits_are_those_of_optimal_play(table):
     assert all(game.has_goal_sum(board) for board in met)
 
 
+def test_a_policy_has_values_of_its_own(solved):
+    """Those of random play follow from the file: a mean over the slides, and over the starts."""
+    with open_table(solved(Game("2x3", 32))) as table:
+        rows = to_arrow(table, policy="random").read_all().to_pylist()
+        value = evaluate(table, "random").value
+    for row in rows:
+        told = [row[f"policy_q_{way}"] for way in table.game.directions if row[f"q_{way}"] is not None]
+        assert row["policy_v"] == (pytest.approx(sum(told) / len(told), rel=1e-12) if told else None)
+    start = sum(row["start_probability"] * (row["policy_v"] or 0) for row in rows)
+    assert start == pytest.approx(value, rel=1e-9)
+
+
 def test_a_discount_does_not_change_how_often_a_state_is_met(tmp_path):
     """If only 2s are spawned, every game meets each sum until no slide is left."""
     solve(Game("1x4", 16, start="2,0,0,0", spawn=0), "score", discount="1/2", table=tmp_path)
@@ -184,7 +196,7 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
     table = open_table(tmp_path / "table")
     for options, words in (
         ({"kind": "boards"}, "kind must be"),
-        ({"kind": "afterstates", "visits": True}, "leave visits out"),
+        ({"kind": "afterstates", "visits": True}, "leave visits and policy out"),
         ({"objective": "guaranteed", "visits": True}, "followed by a mean"),
         ({"objective": "score"}, "score"),
     ):

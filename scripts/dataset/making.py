@@ -33,7 +33,7 @@ from tilebase.datasets.benchmarks import Benchmark, benchmark
 from tilebase.datasets.columns import ROWS, SPLITS, Columns, writer_of
 from tilebase.errors import CorruptError, StorageError, UsageError
 from tilebase.files.parquet import load_pyarrow
-from tilebase.files.schema import ADDED, Column, columns_of
+from tilebase.files.schema import Column, columns_of
 from tilebase.policies.evaluation import evaluate
 from tilebase.questions.solve import solve
 from tilebase.runtime.documents import parse_json, to_json, understood
@@ -68,7 +68,7 @@ class Part:
     @property
     def columns(self) -> list[Column]:
         """Its columns."""
-        return columns_of(self.task.game, states=True, added=ADDED)
+        return columns_of(self.task.game, states=True, added=("visits", "split"))
 
     @property
     def rows(self) -> int:

@@ -29,7 +29,7 @@ from tilebase.files.parquet import load_pyarrow, parquet_file
 from tilebase.files.schema import board_texts, columns_of
 from tilebase.files.source import new_folder
 from tilebase.objectives.values import NEVER
-from tilebase.policies import optimal_visits
+from tilebase.policies import Visited, judge, optimal_visits
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import LOCK
@@ -62,6 +62,7 @@ def to_arrow(
     objective: str | None = None,
     kind: Kind = "states",
     visits: bool = False,
+    policy: Any = None,
     command: str = "",
 ) -> Any:
     """Return the boards of a table as a ``pyarrow.RecordBatchReader``, ascending by sum and key.
@@ -77,6 +78,8 @@ def to_arrow(
         ``states``, or ``afterstates``.
     visits:
         Whether to add the probability that a game of optimal play meets each state.
+    policy:
+        What `judge` takes, whose own values are added; they are kept in memory, as by ``judge(keep=True)``.
     command:
         What is written into the metadata as the command that made the data.
 
@@ -88,7 +91,7 @@ def to_arrow(
     MissingExtraError
         If pyarrow is not installed.
     """
-    columns = Columns(table, objective, kind, visits, command)
+    columns = Columns(table, objective, kind, visits, command, policy=policy)
     pa, _ = load_pyarrow(NEEDED)
     return pa.RecordBatchReader.from_batches(columns.schema, (batch for _, batch in columns.batches()))
 
@@ -100,6 +103,7 @@ def write_parquet(
     objective: str | None = None,
     kind: Kind = "states",
     visits: bool = False,
+    policy: Any = None,
     command: str = "",
     progress: Callable[[Progress], None] | None = None,
 ) -> int:
@@ -120,7 +124,7 @@ def write_parquet(
     MissingExtraError
         If pyarrow is not installed.
     """
-    columns, to = Columns(table, objective, kind, visits, command), Path(folder)
+    columns, to = Columns(table, objective, kind, visits, command, policy=policy), Path(folder)
     refused = UsageError(f"{to} holds other files than a data set of export data: name a new folder")
     pace, rows, sums = Pace(progress, kind), 0, columns.arrays.sums
 
@@ -151,19 +155,25 @@ class Columns:
         visits: bool = False,
         command: str = "",
         splits: bool = False,
+        policy: Any = None,
     ) -> None:
         if kind not in ("states", "afterstates"):
             raise UsageError(f"kind must be states or afterstates, not {kind!r}")
         self.arrays = TableArrays(table, objective)
-        if visits and kind != "states":
-            raise UsageError("optimal play is counted on states: leave visits out for afterstates")
+        if (visits or policy is not None) and kind != "states":
+            raise UsageError("play is followed on states: leave visits and policy out for afterstates")
         self._kind, self._met = kind, optimal_visits(self.arrays) if visits else None
         self._splits = splits
         self._about = {
             "game": self.arrays.game.identity, "objective": self.arrays.objective.identity, "kind": kind,
             "actions": list(self.arrays.boards.actions), "version": version(), "command": command,
         }  # fmt: skip
-        added = ("visits",) * visits + ("split",) * splits
+        self._judged: dict[int, Visited] | None = None
+        if policy is not None:
+            judged = judge(table, policy, objective=objective, worst=0, keep=True)
+            self._judged = {layer.sum: layer for layer in judged.layers}
+        own = ("policy_v", "policy_q_") if policy is not None else ()
+        added = (*("visits",) * visits, *own, *("split",) * splits)
         self.columns = columns_of(self.arrays.game, states=kind == "states", added=added)
         boards, chances = zip(*self.arrays.game.starts(), strict=True)
         keys = self.arrays.boards.least(self.arrays.boards.pack(np.array(boards)))
@@ -207,9 +217,21 @@ class Columns:
                     met_sum, met, visits = next(self._met, (1 << 62, met[:0], visits[:0]))
                 none = np.zeros(len(layer.keys))
                 columns["visits"] = _joined(layer.keys, met, visits) if met_sum == layer.sum else none
+            if self._judged is not None:
+                columns |= self._own(layer, self._judged.get(layer.sum))
             if self._splits:
                 columns["split"] = split_of(columns["cells"])
             yield layer.sum, columns
+
+    def _own(self, layer: LayerArrays, met: Visited | None) -> dict[str, Any]:
+        """Return the values of a policy: NaN in states that it does not meet, and for other slides."""
+        own_v, own_q = np.full(len(layer.keys), np.nan), np.full(layer.q.shape, np.nan)
+        if met is not None:
+            at = np.minimum(met.keys.searchsorted(layer.keys), len(met.keys) - 1)
+            there = met.keys[at] == layer.keys
+            own_v[there], own_q[there] = met.own_value[at[there]], met.own_q[at[there]]
+        names = (f"policy_q_{name}" for name in self.arrays.boards.actions)
+        return {"policy_v": own_v} | dict(zip(names, own_q.T, strict=True))
 
     def _columns(self, layer: LayerArrays) -> dict[str, Any]:
         boards, keys = self.arrays.boards, layer.keys

@@ -39,12 +39,14 @@ COLUMNS = (
         "visits", "float64",
         "the probability that a game meets the state if each best slide is made with the same probability",
     ),
+    Column("policy_v", "float64", "the value under a policy; NULL if it never slides there"),
+    Column("policy_q_", "float64", "the value of the slide {} under a policy; NULL if it never makes it"),
     Column("split", "uint8", "0 train, 1 validation, 2 test, by a hash of the cells"),
 )  # fmt: skip
 """Those that end in ``_`` stand for one of each direction."""
-OF_STATES = ("start_probability", "q_", "after_", "best", "visits", "split")
+OF_STATES = ("start_probability", "q_", "after_", "best", "visits", "policy_v", "policy_q_", "split")
 """What afterstates lack."""
-ADDED = ("visits", "split")
+ADDED = ("visits", "policy_v", "policy_q_", "split")
 """What is in a data set only if it is asked for."""
 
 
