@@ -140,8 +140,8 @@ def test_values_are_exported_for_data_frames(tmp_path, capsys, refused):
     assert len(rows) == 4_375
     with open_table(tmp_path / "t") as table:
         for row in rows[::500]:
-            board = Board(game, tuple(row[f"cell_{cell}"] for cell in range(6)))
-            assert (board.sum, board.key) == (row["sum"], row["key"])
+            board = Board(game, tuple(row["cells"]))
+            assert (board.sum, board.key, board.text) == (row["sum"], row["key"], row["board"])
             assert float(table.probe_after(board).value) == row["v"]
     assert main([*command, "--states", "--sum", "30", "-o", str(tmp_path / "a.csv")]) == 0
     reads = "polars.read_csv or pandas.read_csv reads"

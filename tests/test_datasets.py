@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import math
+from collections import Counter
 
 import duckdb
 import polars
@@ -18,7 +19,7 @@ from tilebase.arrays import TableArrays
 from tilebase.datasets import columns, to_arrow, write_parquet
 from tilebase.errors import MissingExtraError, StorageError, UsageError
 from tilebase.game.board import Board
-from tilebase.game.symmetry import orbit_size
+from tilebase.game.symmetry import canonical, orbit_size
 
 GAMES = (
     Game("2x3", 32),
@@ -38,6 +39,11 @@ def table(request, solved):
 def test_each_row_says_what_a_probe_says(table, label):
     game = table.game
     rows = to_arrow(table, objective=label).read_all().to_pylist()
+    starts = Counter[int]()
+    for board, p in game.starts():
+        starts[game.pack(canonical(game, board))] += p
+    told = {row["key"]: row["start_probability"] for row in rows if row["start_probability"]}
+    assert told == pytest.approx({key: float(p) for key, p in starts.items()}, rel=1e-15)
     assert [row["key"] for row in rows] == TableArrays(table).to_arrays("states")["keys"].tolist()
     for row in rows[:: max(1, len(rows) // 200)]:
         cells = tuple(row["cells"])
@@ -46,10 +52,14 @@ def test_each_row_says_what_a_probe_says(table, label):
         assert (row["sum"], row["largest"]) == (game.sum(cells), 1 << game.max_exponent(cells))
         assert row["orbit"] == orbit_size(game, cells)
         assert row["v"] == float(answer.value)
+        assert row["board"] == game.format(cells)
         slides = {slide.direction: slide for slide in answer.slides}
         for bit, direction in enumerate(game.directions):
             slide = slides.get(direction)
             assert row[f"q_{direction}"] == (None if slide is None else float(slide.value))
+            after = game.slides(cells).get(direction)
+            stored = None if after is None or game.wins(after) else game.pack(canonical(game, after))
+            assert row[f"after_{direction}"] == stored
             assert bool(row["best"] >> bit & 1) == (direction in answer.best)
 
 
@@ -67,6 +77,18 @@ def test_visits_are_those_of_optimal_play(table):
     assert all(game.has_goal_sum(board) for board in met)
 
 
+def test_a_policy_has_values_of_its_own(solved):
+    """Those of random play follow from the file: a mean over the slides, and over the starts."""
+    with open_table(solved(Game("2x3", 32))) as table:
+        rows = to_arrow(table, policy="random").read_all().to_pylist()
+        value = evaluate(table, "random").value
+    for row in rows:
+        told = [row[f"policy_q_{way}"] for way in table.game.directions if row[f"q_{way}"] is not None]
+        assert row["policy_v"] == (pytest.approx(sum(told) / len(told), rel=1e-12) if told else None)
+    start = sum(row["start_probability"] * (row["policy_v"] or 0) for row in rows)
+    assert start == pytest.approx(value, rel=1e-9)
+
+
 def test_a_discount_does_not_change_how_often_a_state_is_met(tmp_path):
     """If only 2s are spawned, every game meets each sum until no slide is left."""
     solve(Game("1x4", 16, start="2,0,0,0", spawn=0), "score", discount="1/2", table=tmp_path)
@@ -79,7 +101,7 @@ def test_a_discount_does_not_change_how_often_a_state_is_met(tmp_path):
 def test_afterstates_and_pieces(table, monkeypatch, tmp_path):
     """Row groups and files of few rows hold the same rows in the same order."""
     whole = to_arrow(table, kind="afterstates").read_all()
-    assert whole.column_names == ["key", "cells", "sum", "largest", "orbit", "v"]
+    assert whole.column_names == ["key", "board", "cells", "sum", "largest", "orbit", "v"]
     arrays = TableArrays(table).to_arrays()
     assert whole["key"].to_pylist() == arrays["keys"].tolist()
     assert whole["v"].to_pylist() == arrays["value"].tolist()
@@ -129,7 +151,11 @@ def test_files_tell_what_they_are(table, tmp_path):
 def test_duckdb_and_polars_read_it(solved, tmp_path):
     with open_table(solved(Game("2x3", 64))) as table:
         rows = write_parquet(table, tmp_path / "data", visits=True)
+        write_parquet(table, tmp_path / "after", kind="afterstates")
         value, random = float(table.value), evaluate(table, "random").value
+        joined = sum(
+            int((layer.after[:, 0] != 0).sum()) for layer in TableArrays(table).iter_layers("states")
+        )
         keys = TableArrays(table).to_arrays("states")["keys"]
         orbits = sum(orbit_size(table.game, table.game.unpack(int(key))) for key in keys)
     count, best, regret = duckdb.sql(
@@ -141,6 +167,13 @@ def test_duckdb_and_polars_read_it(solved, tmp_path):
     ).fetchall()[0]
     assert (count, regret) == (rows, 0)
     assert best >= value > random
+    worse = duckdb.sql(
+        f"""
+        SELECT count(*), max(abs(s.q_left - a.v)) FROM '{tmp_path}/data/*.parquet' s
+        JOIN '{tmp_path}/after/*.parquet' a ON s.after_left = a.key
+        """
+    ).fetchall()[0]
+    assert worse == (joined, 0)
     frame = polars.scan_parquet(tmp_path / "data" / "*.parquet")
     most = polars.max_horizontal("q_left", "q_right", "q_up", "q_down")
     assert frame.select((polars.col("v") - most).abs().max()).collect().item() == 0
@@ -156,7 +189,7 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
     table = open_table(tmp_path / "table")
     for options, words in (
         ({"kind": "boards"}, "kind must be"),
-        ({"kind": "afterstates", "visits": True}, "leave visits out"),
+        ({"kind": "afterstates", "visits": True}, "leave visits and policy out"),
         ({"objective": "guaranteed", "visits": True}, "followed by a mean"),
         ({"objective": "score"}, "score"),
     ):

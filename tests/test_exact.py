@@ -78,10 +78,11 @@ def test_a_table_is_exported_in_fractions(suffix, more, folder, capsys) -> None:
     rows = list(csv.DictReader(lines)) if suffix == "csv" else [json.loads(line) for line in lines]
     exact = oracle.values(game, "loss")
     boards = exact.states if more else exact.afterstates
-    found = {tuple(int(row[f"cell_{cell}"]) for cell in range(4)): row for row in rows}
+    cells = [row["cells"] if suffix == "jsonl" else json.loads(row["cells"]) for row in rows]
+    found = dict(zip(map(tuple, cells), rows, strict=True))
     assert len(found) == len(rows) == len({canonical(game, board) for board in boards})
     for board, row in found.items():
-        assert row["v"] == str(-boards[board])
+        assert (row["board"], row["v"]) == (game.format(board), str(-boards[board]))
         if more:
             slides = {way: row[f"q_{way}"] for way in game.directions if row[f"q_{way}"]}
             assert slides == {way: str(-worth) for way, worth in oracle.worths(exact, board).items()}

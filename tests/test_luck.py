@@ -11,11 +11,11 @@ import pytest
 import cached_oracle as oracle
 from tilebase.cli import main
 from tilebase.counting.tiles import least_slides
+from tilebase.datasets.exporting import export_values
 from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import NEVER, Exact, short_text
-from tilebase.questions.exporting import export_values
 from tilebase.questions.solve import solve
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table

@@ -99,7 +99,13 @@ def test_the_metadata_name_what_is_there(made):
     assert [record["@id"] for record in data["recordSet"]] == [
         f"{name}/{split}" for name in NAMES for split in SPLITS
     ]
-    types = {"uint64": "cr:UInt64", "uint8": "cr:UInt8", "int32": "cr:Int32", "double": "cr:Float64"}
+    types = {
+        "uint64": "cr:UInt64",
+        "uint8": "cr:UInt8",
+        "int32": "cr:Int32",
+        "double": "cr:Float64",
+        "string": "sc:Text",
+    }
     for record in data["recordSet"]:
         assert record["key"]["@id"] in {one["@id"] for one in record["field"]}
         path = f"data/{record['@id']}.parquet"

@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from quantecon.markov import DiscreteDP
+from scipy.optimize import linprog
+from scipy.sparse import load_npz
 
 import cached_oracle as oracle
 from stored import contents
@@ -23,8 +25,9 @@ from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
+from tilebase.objectives.objective import parse_objectives
 from tilebase.questions.mdp import to_mdp
-from tilebase.questions.prism import export_mdp
+from tilebase.questions.mdp_files import export_mdp
 from tilebase.small.diagrams import Diagram, decision_diagram, diagram_picture, number
 
 DISCOUNT = Fraction(99, 100)
@@ -107,16 +110,14 @@ def test_a_public_solver_agrees(game, method, symmetric):
     theirs = [float(exact.states[canonical(game, state)]) for state in mdp.states]
     assert np.abs(ours.astype(float) - theirs).max() < 1e-12
     assert found.v[-2:] == pytest.approx([0, 0], abs=1e-15)
-    V = dict(zip(mdp.states, ours, strict=True))
-    start = sum(
-        float(p) * V.get(canonical(game, board) if symmetric else board, 0.0) for board, p in game.starts()
-    )
+    start = float(DISCOUNT) * mdp.start @ found.v
     assert start == pytest.approx(float(exact.start), abs=1e-12)
 
 
 def test_games_that_are_no_process():
-    with pytest.raises(UsageError, match="needs a goal"):
-        to_mdp(Game("2x2"))
+    for objective, words in (("win", "win needs a goal"), ("loss", "loss is no sum of rewards")):
+        with pytest.raises(UsageError, match=words):
+            to_mdp(Game("2x2"), objective)
     with pytest.raises(ResourceError, match=r"listing the slides of 4x4, to 2048: .*choose a smaller game"):
         to_mdp(Game("4x4", 2048))
     with pytest.raises(ResourceError, match=r"listing the slides of 3x4, to 16: .*of memory"):
@@ -124,35 +125,115 @@ def test_games_that_are_no_process():
     assert len(to_mdp(Game("2x2", 8)).states) == 15
 
 
-# -- in the explicit format of PRISM ---------------------------------------------------------------
+# -- as files ------------------------------------------------------------------------------------
+
+Process = dict[tuple[int, int], tuple[str, float, dict[int, float]]]
+"""The action, the reward and the successors of each choice, by its state and its number there."""
 
 
-@pytest.mark.parametrize("game", [*WITH_GOAL, TO_A_SUM, Game("2x2", 32, start="2,4/4,2")], ids=str)
-def test_files_for_prism_hold_the_process(game: Game, tmp_path: Path) -> None:
-    """As the manual of PRISM describes them; the first state draws the start board."""
-    counts, mdp = export_mdp(game, tmp_path / "out"), to_mdp(game)
-    files = (tmp_path / "out" / f"mdp.{suffix}" for suffix in ("sta", "tra", "lab"))
-    states, transitions, labels = (file.read_text("ascii").splitlines() for file in files)
+def prism_process(folder: Path) -> Process:
+    """As the manual of PRISM describes it."""
+    rows = [line.split(" ") for line in (folder / "mdp.tra").read_text("ascii").splitlines()[1:]]
+    rewards = [line.split(" ") for line in (folder / "mdp.trew").read_text("ascii").splitlines()[1:]]
+    worth = {(int(s), int(c), int(to)): float(r) for s, c, to, r in rewards}
+    found: Process = {}
+    for s, c, to, p, name in rows:
+        at = int(s), int(c)
+        found.setdefault(at, (name, worth.get((*at, int(to)), 0.0), {}))[2][int(to)] = float(p)
+        assert found[at][1] == worth.get((*at, int(to)), 0.0)
+    at = [(int(s), int(c), int(to)) for s, c, to, _, _ in rows]
+    assert at == sorted(set(at))
+    assert len(worth) == len(rewards) == int((folder / "mdp.trew").read_text().split(maxsplit=3)[2])
+    return found
+
+
+def storm_process(folder: Path) -> tuple[Process, dict[str, int]]:
+    """As the documentation of Storm describes it; and the states by their labels."""
+    head, model = (folder / "mdp.drn").read_text("ascii").split("@model\n")
+    found: Process = {}
+    labels, state = {}, -1
+    for words in (line.replace("[", "").replace("]", "").split() for line in model.splitlines()):
+        if words[0] == "state":
+            state += 1
+            assert words[1:3] == [str(state), "0"]
+            labels |= dict.fromkeys(words[3:], state)
+        elif words[0] == "action":
+            at = state, len([one for one in found if one[0] == state])
+            found[at] = words[1], float(words[2]), {}
+        else:
+            found[at][2][int(words[0])] = float(words[2])
+    assert [int(number) for number in re.findall(r"@nr_\w+\n(\d+)", head)] == [state + 1, len(found)]
+    return found, labels
+
+
+def best_start(process: Process, discount: Fraction) -> float:
+    """The largest discounted reward from state 0: a linear programme."""
+    states = max(state for state, _ in process) + 1
+    rows, rewards = np.zeros((len(process), states)), []
+    for row, ((state, _), (_, reward, leads)) in zip(rows, process.items(), strict=True):
+        row[list(leads)] = [float(discount) * p for p in leads.values()]
+        row[state] -= 1
+        rewards.append(-reward)
+    ends = [(None, None)] * (states - 2) + [(0, 0)] * 2
+    return float(linprog(np.ones(states), rows, rewards, bounds=ends, method="highs").x[0])
+
+
+def best_start_of_arrays(folder: Path) -> float:
+    """The same of matrices as MDPToolbox takes them: by value iteration."""
+    found = np.load(folder / "mdp.npz")
+    transitions, pairs = load_npz(folder / "mdp.npz"), found["direction_pairs"]
+    matrices, rewards = [transitions[row] for row in pairs], found["rewards"][pairs].T
+    values = np.zeros(len(found["start"]))
+    for _ in range(40):  # more slides than a game of the smallest boards has
+        q = [rewards[:, a] + found["discount"] * (one @ values) for a, one in enumerate(matrices)]
+        values = np.max(q, axis=0)
+    assert values[[found["won"], found["lost"]]].tolist() == [0, 0]
+    assert [one.shape for one in matrices] == [(len(values), len(values))] * len(pairs)
+    return float(found["discount"] * (found["start"] @ values))
+
+
+@pytest.mark.parametrize(
+    ("game", "objective"),
+    [
+        *((game, "win") for game in [*WITH_GOAL, TO_A_SUM, Game("2x2", 32, start="2,4/4,2")]),
+        (Game("2x2", 32), "win@9/10"), (Game("2x2"), "score"), (Game("2x2", 16), "score@0.99"),
+        (TO_A_SUM, "merges"), (Game("2x2", 16, horizon=14), "moves@1/2"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_files_hold_the_process_and_solvers_agree(game: Game, objective: str, tmp_path: Path) -> None:
+    """A linear programme and value iteration give the value of the oracle."""
+    folder, (chosen,) = tmp_path / "out", parse_objectives(objective)
+    counts, mdp = export_mdp(game, folder, chosen), to_mdp(game, chosen)
+    states, labels = ((folder / f"mdp.{suffix}").read_text("ascii").splitlines() for suffix in ("sta", "lab"))
     ends, last = (0,) * (1 + game.cells), len(mdp.states) + 2
     live = [(1, game.sum(board), *board) for board in mdp.states]
     listed = enumerate([(0, *ends), *live, (2, *ends), (3, *ends)])
     names = ("phase", "sum", *(f"cell_{cell}" for cell in range(game.cells)))
     assert states == [f"({','.join(names)})", *(f"{n}:({','.join(map(str, s))})" for n, s in listed)]
-    assert labels == ['0="init" 1="deadlock" 2="win" 3="lose"', "0: 0", f"{last - 1}: 2", f"{last}: 3"]
-    expected: dict[tuple[int, int, int, str], float] = defaultdict(float)
+    assert labels == ['0="init" 1="deadlock" 2="won" 3="lost"', "0: 0", f"{last - 1}: 2", f"{last}: 3"]
+    draws: dict[int, float] = defaultdict(float)
     places = {board: number for number, board in enumerate(mdp.states, 1)}
     for board, p in game.starts():
-        expected[0, 0, places.get(canonical(game, board), last), "start"] += float(p)
-    pairs = zip(mdp.pair_states.tolist(), mdp.action_numbers.tolist(), mdp.actions, strict=True)
-    for row, (state, choice, name) in zip(mdp.transitions.toarray(), pairs, strict=True):
-        for target in np.flatnonzero(row):
-            expected[state + 1, choice, int(target) + 1, name.replace("=", "_")] = row[target]
-    rows = [line.split(" ") for line in transitions[1:]]
-    found = {(int(s), int(c), int(to), name): float(p) for s, c, to, p, name in rows}
-    assert found == pytest.approx(expected, abs=1e-15)
-    assert list(found) == sorted(found)
-    assert counts == (last + 1, len(mdp.actions) + 1, len(rows))
-    assert transitions[0] == "{} {} {}".format(*counts)
+        draws[places.get(canonical(game, board), last)] += float(p)
+    found = prism_process(folder)
+    assert found.pop((0, 0)) == ("start", 0, pytest.approx(draws, abs=1e-15))
+    pairs = zip(mdp.pair_states.tolist(), mdp.action_numbers.tolist(), strict=True)
+    rows = zip(pairs, mdp.actions, mdp.rewards, mdp.transitions.toarray(), strict=True)
+    assert found == {
+        (state + 1, choice): (
+            name.replace("=", "_"), reward, {int(to) + 1: row[to] for to in np.flatnonzero(row)}
+        )
+        for (state, choice), name, reward, row in rows
+    }  # fmt: skip
+    process, named = storm_process(folder)
+    assert (process, named) == (prism_process(folder), {"init": 0, "won": last - 1, "lost": last})
+    head = (folder / "mdp.tra").read_text().split("\n", 1)[0]
+    assert head == "{} {} {}".format(*counts)
+    assert counts == (last + 1, len(process), sum(len(leads) for _, _, leads in process.values()))
+    expected = float(oracle.values(game, chosen.name, discount=chosen.discount).start)
+    assert best_start(process, chosen.discount) == pytest.approx(expected, rel=1e-12)
+    assert best_start_of_arrays(folder) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_table_gives_the_process_of_its_game(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

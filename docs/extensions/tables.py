@@ -12,8 +12,8 @@ says what it shows:
     the sections of the publications, each with a command and how many of its lines were computed
 <!-- api: NAME,NAME -->
     the descriptions of public names, by mkdocstrings
-<!-- made: terms -->, <!-- made: labels --> and <!-- made: benchmarks -->
-    the terms of `game/words.tsv`, and the tasks of `datasets/benchmarks.tsv`
+<!-- made: terms -->, <!-- made: labels -->, <!-- made: benchmarks --> and <!-- made: columns -->
+    the terms of `game/words.tsv`, the tasks of `datasets/benchmarks.tsv`, the columns of boards
 <!-- made: formations --> and <!-- made: requests -->
     the pictures of all formations, and the requests that the server of the explorer answers
 <!-- made: pages -->
@@ -42,6 +42,7 @@ from tilebase.claims.facts import SECTIONS, SOURCES, read_facts, took_of
 from tilebase.claims.results import GROUPS, Result, results
 from tilebase.cli.commands import app, load_commands
 from tilebase.cli.usage import ALL, helping
+from tilebase.files.schema import COLUMNS
 from tilebase.game.formations import formations
 from tilebase.runtime.paths import VARIABLES
 from tilebase.runtime.rows import markdown_text, read_rows
@@ -195,6 +196,15 @@ def words(*, labels: bool) -> str:
     return table(["term", "meaning"], rows)
 
 
+def columns() -> str:
+    """The columns of boards."""
+    rows = []
+    for one in COLUMNS:
+        name = f"`{one.name}left`, ..." if one.name.endswith("_") else f"`{one.name}`"
+        rows.append([name, one.type, one.meaning.format("left")])
+    return table(["column", "type", "meaning"], rows)
+
+
 def tasks() -> str:
     """The benchmarks."""
     rows = []
@@ -257,6 +267,7 @@ MADE: dict[str, Callable[[], str]] = {
     "terms": partial(words, labels=False),
     "labels": partial(words, labels=True),
     "benchmarks": tasks,
+    "columns": columns,
     "formations": catalogue,
     "requests": requests,
     "pages": pages,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tilebase._version import version
 from tilebase.datasets.benchmarks import NAME, VERSION
 from tilebase.datasets.columns import SPLITS
+from tilebase.files.schema import Column
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import byte_text, digits_text
 from tilebase.runtime.documents import to_json
@@ -35,25 +36,14 @@ ABOUT = (
     "backward induction over all states, in 64-bit floats."
 )
 KEYWORDS = ["2048", "reinforcement learning", "tablebase", "exact values", "Markov decision process"]
-COLUMNS = {
-    "key": ("cr:UInt64", "The packed board, ascending within a sum."),
-    "cells": (
-        "cr:UInt8",
-        "The exponents of all cells, row by row: 3 for an 8, 0 for an empty cell or a wall.",
-    ),
-    "sum": ("cr:Int32", "The sum of the tiles."),
-    "largest": ("cr:Int32", "The largest tile."),
-    "orbit": ("cr:UInt8", "How many boards the row stands for: turned and mirrored boards have one row."),
-    "v": ("cr:Float64", "The value of the state under optimal play."),
-    "q": ("cr:Float64", "The value of the slide {}, with what it adds; NULL if it is not allowed."),
-    "best": ("cr:UInt8", "Bit a is set if slide a is one of the best, in the order of the q columns."),
-    "visits": (
-        "cr:Float64",
-        "The probability that a game of optimal play, which makes each best slide alike, meets the state.",
-    ),
-    "split": ("cr:UInt8", "0 train, 1 validation, 2 test, by a hash of the orbit."),
+TYPES = {
+    "uint64": "cr:UInt64",
+    "uint8": "cr:UInt8",
+    "int32": "cr:Int32",
+    "float64": "cr:Float64",
+    "string": "sc:Text",
 }
-"""Type and meaning of each column; that of ``q_left`` is ``q``."""
+"""What Croissant calls the types of columns."""
 
 CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -99,14 +89,6 @@ CONTEXT: dict[str, Any] = {
     "transform": "cr:transform",
 }
 """The ``@context`` that Croissant 1.1 asks for."""
-
-
-def column_of(name: str) -> tuple[str, str]:
-    """Return the type and the meaning of a column."""
-    if name.startswith("q_"):
-        kind, text = COLUMNS["q"]
-        return kind, text.format(name.removeprefix("q_"))
-    return COLUMNS[name]
 
 
 # -- for programs ------------------------------------------------------------------------------
@@ -165,21 +147,20 @@ def _record_set(part: Part, split: str, file: File) -> dict[str, Any]:
         "name": name,
         "description": f"The {split} states of {part.task.name}: {title_of(part.task.game)}.",
         "key": {"@id": f"{name}/key"},
-        "field": [_field(part, name, column, file) for column in part.names],
+        "field": [_field(part, name, column, file) for column in part.columns],
     }
 
 
-def _field(part: Part, record: str, column: str, file: File) -> dict[str, Any]:
-    kind, text = column_of(column)
-    shape = {"isArray": True, "arrayShape": str(part.cells)} if column == "cells" else {}
+def _field(part: Part, record: str, column: Column, file: File) -> dict[str, Any]:
+    shape = {"isArray": True, "arrayShape": str(part.task.game.cells)} if column.name == "cells" else {}
     return {
         "@type": "cr:Field",
-        "@id": f"{record}/{column}",
-        "name": f"{record}/{column}",
-        "description": text,
-        "dataType": kind,
+        "@id": f"{record}/{column.name}",
+        "name": f"{record}/{column.name}",
+        "description": column.meaning,
+        "dataType": TYPES[column.type],
         **shape,
-        "source": {"fileObject": {"@id": file.path}, "extract": {"column": column}},
+        "source": {"fileObject": {"@id": file.path}, "extract": {"column": column.name}},
     }
 
 
@@ -196,7 +177,7 @@ def data_card(parts: Sequence[Part], command: str) -> str:
         date=facts["date"], machine=facts["machine"],
         cpu_seconds=facts["cpu_seconds"], states=sum(part.rows for part in parts), count=len(parts),
         benchmarks=markdown_text([_task_row(part) for part in parts]),
-        columns=markdown_text([_column_row(name) for name in parts[0].names]),
+        columns=markdown_text([_column_row(one) for one in parts[0].columns]),
         made=markdown_text([_made_row(part) for part in parts]),
         tables=markdown_text(
             [{"table": f"`{one.path}`", "size": byte_text(one.size)} for one in tables.values()]
@@ -232,13 +213,9 @@ def _task_row(part: Part) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _column_row(name: str) -> dict[str, str]:
-    kind, text = column_of(name)
-    kind = kind.removeprefix("cr:").lower()
-    return {
-        "column": f"`{name}`", "type": f"list of {kind}" if name == "cells" else kind,
-        "meaning": text,
-    }  # fmt: skip
+def _column_row(one: Column) -> dict[str, str]:
+    kind = f"list of {one.type}" if one.name == "cells" else one.type
+    return {"column": f"`{one.name}`", "type": kind, "meaning": one.meaning}
 
 
 def _made_row(part: Part) -> dict[str, str]:

@@ -33,6 +33,7 @@ from tilebase.datasets.benchmarks import Benchmark, benchmark
 from tilebase.datasets.columns import ROWS, SPLITS, Columns, writer_of
 from tilebase.errors import CorruptError, StorageError, UsageError
 from tilebase.files.parquet import load_pyarrow
+from tilebase.files.schema import Column, columns_of
 from tilebase.policies.evaluation import evaluate
 from tilebase.questions.solve import solve
 from tilebase.runtime.documents import parse_json, to_json, understood
@@ -60,11 +61,14 @@ class Part:
     """What was made of one benchmark."""
 
     task: Benchmark
-    names: list[str]  # of the columns
-    cells: int
     seconds: dict[str, float] = field(default_factory=dict)  # of processor time, by step
     files: list[File] = field(default_factory=list)  # one for each of `SPLITS`
     table: File | None = None
+
+    @property
+    def columns(self) -> list[Column]:
+        """Its columns."""
+        return columns_of(self.task.game, states=True, added=("visits", "split"))
 
     @property
     def rows(self) -> int:
@@ -80,8 +84,7 @@ class Part:
         """Return what `as_dict` was made of."""
         files = [File(**one) for one in found["files"]]
         return cls(
-            benchmark(found["task"]), found["names"], found["cells"], found["seconds"], files,
-            File(**found["table"]),
+            benchmark(found["task"]), found["seconds"], files, File(**found["table"]),
         )  # fmt: skip
 
 
@@ -98,7 +101,7 @@ def make_dataset(
     Parameters
     ----------
     folder:
-        A new or an empty folder; or one in which the same call was interrupted: it goes on with the first
+        A new or an empty folder; or one in which the same call was interrupted: it continues with the first
         game that was not done.
     names:
         Benchmarks, as in `BENCHMARKS`.
@@ -251,7 +254,7 @@ def _write_parts(to: Path, table: Table, task: Benchmark, command: str) -> Part:
             write(split, 1)
     files = [_file(to, path, count) for path, count in zip(paths, rows, strict=True)]
     seconds = {"write": time.process_time() - began}
-    return Part(task, columns.schema.names, table.game.cells, seconds, files)
+    return Part(task, seconds, files)
 
 
 def _pack(folder: Path) -> Path:

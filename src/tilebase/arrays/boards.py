@@ -20,6 +20,7 @@ from tilebase.game.compiled import CompiledGame, permutations
 from tilebase.game.game import Game, check_is_game
 from tilebase.game.notation import tile_text
 from tilebase.game.symmetry import symmetries
+from tilebase.objectives.objective import Objective
 from tilebase.sparse.reading import board_potentials, spawn_chances, spawns_of
 
 Keys: TypeAlias = npt.NDArray[np.uint64]
@@ -201,6 +202,17 @@ class GameArrays:
             gain = board_potentials(self.game, found.after[:, action]) - before
             found.reward[:, action] = np.where(found.allowed[:, action], gain, 0)
         return Slid._make(column.reshape((*batch, actions)) for column in found)
+
+    def gains(self, objective: Objective, keys: Keys, slid: Slid) -> Floats:
+        """``float64[n, A]``: what slides of boards add to a value, without its discount and its ends.
+
+        `slid` is what `slide` says of the boards.  Numbers of slides that are not allowed mean nothing.
+        """
+        each = np.full(slid.allowed.shape, float(objective.meaning.slide))
+        if merge := objective.meaning.merge:
+            each += board_potentials(self.game, slid.after.ravel(), merge).reshape(each.shape)
+            each -= board_potentials(self.game, keys, merge)[:, None]
+        return each
 
     def spawns(self, keys: Keys) -> tuple[Keys, npt.NDArray[np.int64], Floats]:
         """Spawn on boards after a slide: return all states by their keys, the boards, the probabilities.

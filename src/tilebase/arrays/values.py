@@ -14,7 +14,7 @@ from tilebase._kernels.lookup import rate_slides
 from tilebase.arrays.boards import Encoding, Flags, Floats, GameArrays, Keys, by_sum
 from tilebase.costs.reachable import LAYER_BYTES
 from tilebase.errors import ResourceError, UsageError
-from tilebase.objectives.encoding import FIRST, end_values, sentinels
+from tilebase.objectives.encoding import FIRST, WON, end_values, sentinels
 from tilebase.runtime.resources import available_memory, check_threads
 from tilebase.runtime.threads import Recent, map_in_threads
 from tilebase.sparse.reading import LayerReader, ReadLayer, merge_weights
@@ -72,6 +72,8 @@ class LayerArrays(NamedTuple):
         ``float64[n]``: their values.
     q, allowed, best:
         As in `Probed`, for states; without rows for afterstates.
+    after:
+        ``uint64[n, A]``: for states the canonical afterstate of each slide; 0 if it wins or is not allowed.
     """
 
     sum: int
@@ -80,6 +82,7 @@ class LayerArrays(NamedTuple):
     q: Floats
     allowed: Flags
     best: Flags
+    after: Keys
 
 
 class TableArrays:
@@ -226,13 +229,13 @@ class TableArrays:
                 part = slice(begin, begin + (most or len(keys)))
                 if kind == "afterstates":
                     values = self.objective.told(self._layer(total).values[0][FIRST:][part])
-                    yield LayerArrays(total, keys[part], values, none, flags, flags)
+                    yield LayerArrays(total, keys[part], values, none, flags, flags, none.astype(np.uint64))
                 else:
                     here = keys[part]
                     found = self._room(len(here))
-                    self._look_up(total, here, np.arange(len(here)), found)
-                    found = self._told(found)
-                    yield LayerArrays(total, keys[part], found.value, found.q, found.allowed, found.best)
+                    after = self._look_up(total, here, np.arange(len(here)), found)
+                    value, q, allowed, best, _ = self._told(found)
+                    yield LayerArrays(total, here, value, q, allowed, best, after)
 
     def to_arrays(self, kind: Literal["afterstates", "states"] = "afterstates") -> dict[str, Any]:
         """Return all boards of the table at once: ``sum`` and the columns of `LayerArrays` by their names.
@@ -299,17 +302,18 @@ class TableArrays:
             value, q = value / float(self.objective.discount), q / float(self.objective.discount)
         return found._replace(value=value, q=q)
 
-    def _look_up(self, total: int, states: Keys, rows: npt.NDArray[np.int64], found: Probed) -> None:
-        """Write what the engine holds of states of one sum to these rows."""
+    def _look_up(self, total: int, states: Keys, rows: npt.NDArray[np.int64], found: Probed) -> Keys:
+        """Write what the engine holds of states of one sum to these rows; return `LayerArrays.after`."""
         game, objective = self.game, self.objective
+        none = np.zeros((len(states), len(self.boards.actions)), dtype=np.uint64)
         if game.reached(total):  # by the goal sum: won as they are
             found.value[rows], found.known[rows] = sentinels(game, objective)[1], True
             found.q[rows], found.allowed[rows], found.best[rows] = np.nan, False, False
-            return
+            return none
         if total == 0 and not game.empty_is_state:
             found.value[rows], found.q[rows] = np.nan, np.nan
             found.known[rows], found.allowed[rows], found.best[rows] = False, False, False
-            return
+            return none
         layer = self._layer(total)
         links = layer.link_unchecked(states)
         rate_slides(
@@ -317,6 +321,8 @@ class TableArrays:
             layer.values[0], self._worth, self._ends, self.boards.rules.bits, self.boards.rules.unmergeable,
             rows, *found,
         )  # fmt: skip
+        after: Keys = np.where(links.slots == WON, np.uint64(0), links.afters).T
+        return after
 
     @cached_property
     def _starts(self) -> dict[int, Keys]:

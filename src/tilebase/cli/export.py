@@ -25,7 +25,7 @@ from tilebase.errors import UsageError
 from tilebase.files.source import check_output
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text, summed_text
-from tilebase.objectives.objective import parse_discount
+from tilebase.objectives.objective import parse_discount, parse_objectives
 from tilebase.pictures import PICTURES
 from tilebase.runtime.measured import ANYWAY, COMMAND
 from tilebase.runtime.rows import table_text
@@ -51,7 +51,7 @@ def boards(
     ] = False,
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="The Parquet file to write.")],
 ) -> int:
-    """Write the boards of a layer as Parquet: the packed key, and one column of exponents a cell.
+    """Write the boards of a layer as Parquet: the packed key, and the exponents of the cells.
 
     The file carries a checksum of the game, the kind of layer, the sum and all keys. tilebase export values
     writes what boards are worth.
@@ -348,10 +348,10 @@ def values(
 ) -> int:
     """Write the boards of a table with their values, for a data frame: polars.read_parquet(FILE).
 
-    A row is an afterstate up to symmetry, or a state with --states: its sum, its packed key, the exponent of
-    each cell, row by row (8 is the tile 256, 0 is empty), and its value; of a state also the value of each
-    slide, empty where it is not allowed. A picture (.svg, .pdf, .eps, .png) shows the values by sum: the
-    mean, and from the least to the largest.
+    A row is an afterstate up to symmetry, or a state with --states, with the columns of tilebase export data:
+    its packed key, the board as text and as exponents (8 is the tile 256, 0 is empty), its sum and its value;
+    of a state also the value of each slide and the key after it, empty where it is not allowed. A picture
+    (.svg, .pdf, .eps, .png) shows the values by sum: the mean, and from the least to the largest.
 
     tilebase export values 3x3-512/ -o values.parquet
 
@@ -365,7 +365,7 @@ def values(
     if drawn and (states or exact or total is not None):
         raise UsageError("a picture shows the afterstates of all sums: leave --sum, --states and --exact out")
     prepare_kernels()
-    from tilebase.questions.exporting import export_fractions, export_values
+    from tilebase.datasets.exporting import export_fractions, export_values
     from tilebase.tables.probe import open_table
 
     with open_table(table) as opened:
@@ -399,6 +399,9 @@ def mdp(
     /,
     *,
     game: GameOptions = GameOptions(),
+    objective: Annotated[
+        str, Parameter(help="What the rewards count: win, score, merges or moves; win@0.99 discounts them.")
+    ] = "win",
     output: Annotated[
         Path,
         Parameter(
@@ -406,25 +409,29 @@ def mdp(
         ),
     ],
 ) -> int:
-    """Write the decision process of a small game for the model checker PRISM.
+    """Write the decision process of a small game for PRISM, for Storm, and as sparse matrices.
 
-    The states up to symmetry, their slides, and what each leads to, in its explicit format: mdp.sta,
-    mdp.tra and mdp.lab. State 0 draws the start. The labels are init, win and lose.
+    The states up to symmetry, their slides, what each leads to, and its reward: mdp.sta, mdp.tra, mdp.trew
+    and mdp.lab (PRISM), mdp.drn (Storm), mdp.npz (SciPy). State 0 of the texts draws the start. The labels
+    are init, won and lost.
 
     tilebase export mdp 2x2 32 -o 2x2-32-mdp/
 
-    tilebase export mdp 2x3-64/ -o 2x3-64-mdp/
+    tilebase export mdp 2x3-64/ --objective score@0.99 -o 2x3-64-mdp/
     """
     question = solved_first(what, game)
     if question is None:
         if len(what) != 1:
             raise UsageError("name one table, or a shape and a goal, such as 2x2 32")
         question = game_of_table(what[0])
+    chosen = parse_objectives(objective)
+    if len(chosen) != 1:
+        raise UsageError(f"{objective} names several objectives: choose one")
     prepare_kernels()
-    from tilebase.questions.prism import export_mdp
+    from tilebase.questions.mdp_files import export_mdp
 
     with counting_progress() as progress:
-        found = export_mdp(question, output, anyway=ANYWAY.get(), progress=progress)
+        found = export_mdp(question, output, chosen[0], anyway=ANYWAY.get(), progress=progress)
     print(
         f"{output}: {found.states:,} states up to symmetry, {found.choices:,} choices, "
         f"{found.transitions:,} transitions"

@@ -1,6 +1,7 @@
 """Tables as data sets, for DuckDB, Polars and data frames, and tasks with fixed names.
 
 columns.py     the boards of a table as columns: `to_arrow`, `write_parquet`
+exporting.py   the same as one file, Parquet or CSV, or as fractions
 benchmarks.py  tasks with fixed names, and the score of an agent: `benchmark`
 """
 

@@ -1,19 +1,6 @@
 """The boards of a table as columns: for Arrow, and as Parquet files by sum.
 
-The columns of states, of which each orbit has one row:
-
-    key      uint64               the packed board
-    cells    fixed list of uint8  the exponents, row by row: 3 for an 8, 0 for an empty cell
-    sum      int32                the sum of the tiles
-    largest  int32                the largest tile, such as 8
-    orbit    uint8                how many boards it stands for: turned and mirrored ones
-    v        float64              the value
-    q_left   float64              the value of each slide, and so on for each direction; NULL if not allowed
-    best     uint8                bit a is set if action a is one of the best: left, right, up, down
-    visits   float64              if asked for: the probability that a game of optimal play meets it
-    split    uint8                if asked for: 0 train, 1 validation, 2 test, by a hash of the orbit
-
-Afterstates have no ``q_left`` to ``visits``.  What a thinned table does not hold is NULL, too.
+The columns are those of `files.schema`.
 
 Optimal play makes each of the best slides with the same probability, so `visits` follows from the file alone:
 that of a state is its probability as a start, plus for each state before and each of its best slides the
@@ -26,8 +13,9 @@ start, and ends in a state without a slide, with a slide that wins or, at the ho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -38,12 +26,15 @@ from tilebase._version import version
 from tilebase.arrays import Floats, Keys, LayerArrays, TableArrays
 from tilebase.errors import UsageError
 from tilebase.files.parquet import load_pyarrow, parquet_file
+from tilebase.files.schema import board_texts, columns_of
 from tilebase.files.source import new_folder
-from tilebase.policies import optimal_visits
+from tilebase.objectives.values import NEVER
+from tilebase.policies import Visited, judge, optimal_visits
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import LOCK
 from tilebase.runtime.threads import Pool
+from tilebase.sparse.reading import merge_weights
 from tilebase.tables.probe import Table
 
 Kind: TypeAlias = Literal["states", "afterstates"]
@@ -55,6 +46,8 @@ GROUPS = 8
 WAITING = 2
 """Most files that wait to be written."""
 NEEDED = "Arrow and Parquet need pyarrow: install tilebase[parquet]"
+DICTIONARIES = ["cells.list.element"]
+"""Columns whose values repeat; a dictionary of others only takes time."""
 SPLITS = ("train", "validation", "test")
 """The parts of a data set by the number in the column ``split``: 8, 1 and 1 of 10 orbits."""
 NAMED = re.compile(r"\d{6,}(_\d{3,})?\.parquet", re.ASCII)
@@ -69,6 +62,7 @@ def to_arrow(
     objective: str | None = None,
     kind: Kind = "states",
     visits: bool = False,
+    policy: Any = None,
     command: str = "",
 ) -> Any:
     """Return the boards of a table as a ``pyarrow.RecordBatchReader``, ascending by sum and key.
@@ -84,6 +78,8 @@ def to_arrow(
         ``states``, or ``afterstates``.
     visits:
         Whether to add the probability that a game of optimal play meets each state.
+    policy:
+        What `judge` takes, whose own values are added; they are kept in memory, as by ``judge(keep=True)``.
     command:
         What is written into the metadata as the command that made the data.
 
@@ -95,8 +91,8 @@ def to_arrow(
     MissingExtraError
         If pyarrow is not installed.
     """
+    columns = Columns(table, objective, kind, visits, command, policy=policy)
     pa, _ = load_pyarrow(NEEDED)
-    columns = Columns(table, objective, kind, visits, command)
     return pa.RecordBatchReader.from_batches(columns.schema, (batch for _, batch in columns.batches()))
 
 
@@ -107,6 +103,7 @@ def write_parquet(
     objective: str | None = None,
     kind: Kind = "states",
     visits: bool = False,
+    policy: Any = None,
     command: str = "",
     progress: Callable[[Progress], None] | None = None,
 ) -> int:
@@ -127,7 +124,7 @@ def write_parquet(
     MissingExtraError
         If pyarrow is not installed.
     """
-    columns, to = Columns(table, objective, kind, visits, command), Path(folder)
+    columns, to = Columns(table, objective, kind, visits, command, policy=policy), Path(folder)
     refused = UsageError(f"{to} holds other files than a data set of export data: name a new folder")
     pace, rows, sums = Pace(progress, kind), 0, columns.arrays.sums
 
@@ -158,72 +155,102 @@ class Columns:
         visits: bool = False,
         command: str = "",
         splits: bool = False,
+        policy: Any = None,
     ) -> None:
-        self._pa, _ = load_pyarrow(NEEDED)
         if kind not in ("states", "afterstates"):
             raise UsageError(f"kind must be states or afterstates, not {kind!r}")
         self.arrays = TableArrays(table, objective)
-        if visits and kind != "states":
-            raise UsageError("optimal play is counted on states: leave visits out for afterstates")
+        if (visits or policy is not None) and kind != "states":
+            raise UsageError("play is followed on states: leave visits and policy out for afterstates")
         self._kind, self._met = kind, optimal_visits(self.arrays) if visits else None
-        self._command, self._splits = command, splits
-        self.schema = self._schema()
-
-    def _schema(self) -> Any:
-        pa, arrays = self._pa, self.arrays
-        fields = [
-            ("key", pa.uint64()), ("cells", pa.list_(pa.uint8(), arrays.game.cells)), ("sum", pa.int32()),
-            ("largest", pa.int32()), ("orbit", pa.uint8()), ("v", pa.float64()),
-        ]  # fmt: skip
-        if self._kind == "states":
-            fields += [(f"q_{action}", pa.float64()) for action in arrays.boards.actions]
-            fields += [("best", pa.uint8())]
-        if self._met is not None:
-            fields += [("visits", pa.float64())]
-        if self._splits:
-            fields += [("split", pa.uint8())]
-        about = {
-            "game": arrays.game.identity, "objective": arrays.objective.identity, "kind": self._kind,
-            "actions": list(arrays.boards.actions), "version": version(), "command": self._command,
+        self._splits = splits
+        self._about = {
+            "game": self.arrays.game.identity, "objective": self.arrays.objective.identity, "kind": kind,
+            "actions": list(self.arrays.boards.actions), "version": version(), "command": command,
         }  # fmt: skip
-        return pa.schema(fields, metadata={META: to_json(about, "sorted")})
+        self._judged: dict[int, Visited] | None = None
+        if policy is not None:
+            judged = judge(table, policy, objective=objective, worst=0, keep=True)
+            self._judged = {layer.sum: layer for layer in judged.layers}
+        own = ("policy_v", "policy_q_") if policy is not None else ()
+        added = (*("visits",) * visits, *own, *("split",) * splits)
+        self.columns = columns_of(self.arrays.game, states=kind == "states", added=added)
+        boards, chances = zip(*self.arrays.game.starts(), strict=True)
+        keys = self.arrays.boards.least(self.arrays.boards.pack(np.array(boards)))
+        self._starts = merge_weights(keys, np.array([float(p) for p in chances]))
+
+    @cached_property
+    def schema(self) -> Any:
+        """The schema of Arrow.  Raises `MissingExtraError`."""
+        pa, cells = load_pyarrow(NEEDED)[0], self.arrays.game.cells
+        kinds = {one.name: pa.type_for_alias(one.type) for one in self.columns}
+        kinds["cells"] = pa.list_(kinds["cells"], cells)
+        return pa.schema(list(kinds.items()), metadata={META: to_json(self._about, "sorted")})
 
     def batches(self) -> Iterator[tuple[int, Any]]:
-        """Yield sums, ascending, and batches of at most `ROWS` boards."""
+        """Yield sums, ascending, and batches of Arrow of at most `ROWS` boards."""
+        return self.arrow(self.layers())
+
+    def arrow(self, layers: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, Any]]:
+        """Yield the columns of `layers` as batches of Arrow."""
+        pa, schema = load_pyarrow(NEEDED)[0], self.schema
+        for total, columns in layers:
+            arrays = [
+                pa.FixedSizeListArray.from_arrays(pa.array(column.ravel()), column.shape[1])
+                if name == "cells" else pa.array(column, schema.field(name).type, from_pandas=True)
+                for name, column in columns.items()
+            ]  # fmt: skip
+            yield total, pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def layers(self, total: int | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield sums, ascending, and columns of at most `ROWS` boards; of one sum only, if it is given.
+
+        A number that is missing is NaN, a missing key is masked.
+        """
         met_sum, met, visits = -1, np.zeros(0, dtype=np.uint64), np.zeros(0)
         for layer in self.arrays.iter_layers(self._kind, most=ROWS):
-            more: list[Any] = []
+            if total not in (None, layer.sum):
+                continue
+            columns = self._columns(layer)
             if self._met is not None:
                 while met_sum < layer.sum:
                     met_sum, met, visits = next(self._met, (1 << 62, met[:0], visits[:0]))
-                found = (
-                    _joined(layer.keys, met, visits) if met_sum == layer.sum else np.zeros(len(layer.keys))
-                )
-                more = [found]
+                none = np.zeros(len(layer.keys))
+                columns["visits"] = _joined(layer.keys, met, visits) if met_sum == layer.sum else none
+            if self._judged is not None:
+                columns |= self._own(layer, self._judged.get(layer.sum))
             if self._splits:
-                more += [split_of(self.arrays.boards.unpack(layer.keys))]
-            yield layer.sum, self._batch(layer, more)
+                columns["split"] = split_of(columns["cells"])
+            yield layer.sum, columns
 
-    def _batch(self, layer: LayerArrays, more: list[Any]) -> Any:
-        pa, boards, keys = self._pa, self.arrays.boards, layer.keys
-        cells = boards.unpack(keys).reshape(-1)
+    def _own(self, layer: LayerArrays, met: Visited | None) -> dict[str, Any]:
+        """Return the values of a policy: NaN in states that it does not meet, and for other slides."""
+        own_v, own_q = np.full(len(layer.keys), np.nan), np.full(layer.q.shape, np.nan)
+        if met is not None:
+            at = np.minimum(met.keys.searchsorted(layer.keys), len(met.keys) - 1)
+            there = met.keys[at] == layer.keys
+            own_v[there], own_q[there] = met.own_value[at[there]], met.own_q[at[there]]
+        names = (f"policy_q_{name}" for name in self.arrays.boards.actions)
+        return {"policy_v": own_v} | dict(zip(names, own_q.T, strict=True))
+
+    def _columns(self, layer: LayerArrays) -> dict[str, Any]:
+        boards, keys = self.arrays.boards, layer.keys
+        cells = boards.unpack(keys).reshape(len(keys), -1)
         largest = boards.tops(keys)
-        columns = [
-            keys, pa.FixedSizeListArray.from_arrays(pa.array(cells), self.arrays.game.cells),
-            np.full(len(keys), layer.sum, dtype=np.int32),
-            np.where(largest > 0, np.int32(1) << largest.astype(np.int32), 0).astype(np.int32),
-            (boards.order // boards.stabilisers(keys)).astype(np.uint8), layer.value,
-        ]  # fmt: skip
-        if self._kind == "states":
-            columns += list(layer.q.T)
-            bits = np.uint8(1) << np.arange(layer.best.shape[1], dtype=np.uint8)
-            columns += [(layer.best * bits).sum(axis=1).astype(np.uint8)]
-        # A value that is not known, or belongs to a slide that is not allowed, is NaN here and NULL there.
-        arrays = [
-            pa.array(column, from_pandas=True) if isinstance(column, np.ndarray) else column
-            for column in (*columns, *more)
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        found = {
+            "key": keys, "board": board_texts(boards.game, cells), "cells": cells,
+            "sum": np.full(len(keys), layer.sum, dtype=np.int32),
+            "largest": np.where(largest > 0, np.int32(1) << largest.astype(np.int32), 0).astype(np.int32),
+            "orbit": (boards.order // boards.stabilisers(keys)).astype(np.uint8),
+        }  # fmt: skip
+        if self._kind == "afterstates":
+            return found | {"v": _numbers(layer.value)}
+        found |= {"start_probability": _joined(keys, *self._starts), "v": _numbers(layer.value)}
+        after = np.ma.masked_equal(layer.after, 0)
+        for prefix, columns in (("q_", _numbers(layer.q)), ("after_", after)):
+            found |= {prefix + name: columns[:, at] for at, name in enumerate(boards.actions)}
+        bits = np.uint8(1) << np.arange(layer.best.shape[1], dtype=np.uint8)
+        return found | {"best": (layer.best * bits).sum(axis=1).astype(np.uint8)}
 
     def files(self) -> Iterator[tuple[int, str, list[Any]]]:
         """Yield sums, the names of files, and what is in them: one sum, at most `GROUPS` batches."""
@@ -272,6 +299,11 @@ def _name(total: int, number: int) -> str:
     return f"{total:06}_{number:03}.parquet" if number else f"{total:06}.parquet"
 
 
+def _numbers(values: Floats) -> Floats:
+    """Return values with infinity for "never"."""
+    return np.where(values == NEVER, np.inf, values)
+
+
 def _joined(keys: Keys, met: Keys, visits: Floats) -> Floats:
     """Return the visits of keys, both ascending; 0 for a key that is not met."""
     at = np.minimum(met.searchsorted(keys), max(len(met) - 1, 0))
@@ -286,6 +318,4 @@ def _write(path: Path, schema: Any, batches: list[Any]) -> None:
 
 def writer_of(path: Path, schema: Any) -> AbstractContextManager[Any]:
     """As `parquet_file`, for the columns of a data set."""
-    # Values repeat seldom, so that a dictionary of them only takes time.
-    options = {"compression": "zstd", "use_dictionary": ["cells.list.element"]}
-    return parquet_file(path, schema, durable=False, **options)
+    return parquet_file(path, schema, durable=False, compression="zstd", use_dictionary=DICTIONARIES)

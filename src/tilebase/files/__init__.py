@@ -17,6 +17,7 @@ Modules, those that the others import first:
     dddmp         binary decision diagrams in text files
     winning       winning sets as such diagrams
     work_folders  folders of runs for which the user named no folder
+    schema        the columns of boards in files for other programs
     parquet       layers exported to Parquet
 
 Docs: docs/format.md.

@@ -1,9 +1,9 @@
 """Parquet files, and layers as such files.
 
-The columns of a layer are ``key`` (uint64, ascending) and ``cell_0`` ... (uint8 exponents, row-major; 0 is
-empty).  The metadata of the file holds two entries.  ``tilebase`` says as JSON what the layer is: game, kind
-and sum.  ``tilebase.sha256`` is a checksum of that text and all keys, since the
-checksums of Parquet cover neither the metadata nor, in the files of most programs, the pages.
+The columns of a layer are ``key`` and ``cells`` of `files.schema`.  The metadata of the file holds two
+entries.  ``tilebase`` says as JSON what the layer is: game, kind and sum.  ``tilebase.sha256`` is a checksum
+of that text and all keys, since the checksums of Parquet cover neither the metadata nor, in the files of most
+programs, the pages.
 """
 
 from __future__ import annotations
@@ -62,11 +62,13 @@ def export_parquet(layer: Layer, output: Path) -> int:
     for chunk in range(layer.chunks):
         keys = layer.keys(chunk, decode)
         digest.update(keys.astype("<u8", copy=False).data)
-    fields = [("key", pa.uint64()), *((f"cell_{c}", pa.uint8()) for c in range(game.cells))]
-    schema = pa.schema(fields).with_metadata({META: text, CHECK: digest.hexdigest()})
+    schema = pa.schema([("key", pa.uint64()), ("cells", pa.list_(pa.uint8(), game.cells))]).with_metadata(
+        {META: text, CHECK: digest.hexdigest()}
+    )
     with parquet_file(output, schema) as writer:
         for chunk in range(layer.chunks):
             keys = layer.keys(chunk, decode)
-            columns = [pa.array(column) for column in (keys, *cells_of(game, keys))]
+            cells = pa.array(cells_of(game, keys).T.ravel())
+            columns = [pa.array(keys), pa.FixedSizeListArray.from_arrays(cells, game.cells)]
             writer.write_table(pa.Table.from_arrays(columns, schema=schema))
     return len(layer)

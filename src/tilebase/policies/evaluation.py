@@ -67,7 +67,7 @@ from tilebase.runtime.rows import html_text
 from tilebase.runtime.storage import temporary_folder
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.folds import PolicyFold
-from tilebase.sparse.reading import LayerReader, board_potentials
+from tilebase.sparse.reading import LayerReader
 from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 from tilebase.tables.prober import Prober
 
@@ -460,10 +460,7 @@ def _gained(boards: GameArrays, objective: Objective, frame: Frame) -> Floats:
     """Return what a policy gains in states: by its slides, and where these end the game; discounted."""
     keys, slid = frame.keys, frame.found
     ended = slid.wins | boards.game.ended(frame.sum)
-    each = np.full(slid.allowed.shape, float(objective.meaning.slide))
-    if merge := objective.meaning.merge:
-        each += board_potentials(boards.game, slid.after.ravel(), merge).reshape(each.shape)
-        each -= board_potentials(boards.game, keys, merge)[:, None]
+    each = boards.gains(objective, keys, slid)
     if boards.wide_goal:  # a key has no room for the tile that wins
         for row, action in np.argwhere(slid.wins):
             before = boards.game.unpack(int(keys[row]))

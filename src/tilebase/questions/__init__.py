@@ -15,7 +15,7 @@ Modules, those that the others import first:
     fitting      which games have a board, and what solving them takes
     review       which slides of a written game lost how much
     mdp          a game as a Markov decision process
-    prism        such a process as files for the model checker PRISM
+    mdp_files    such a process as files for PRISM and Storm, and as sparse matrices
     published    published numbers, and recorded results of long runs
     comparing    who published or recorded a result before
     reproduce    published numbers, computed again

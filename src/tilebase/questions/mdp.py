@@ -2,12 +2,13 @@
 
 The process is a list of state-action pairs.  Pair i is action ``actions[i]`` in state
 ``pair_states[i]``, has the reward ``rewards[i]`` and leads to state j with probability
-``transitions[i, j]``.  The last two states, ``win`` and ``lose``, are absorbing: each has one
-action that changes nothing and has reward 0.  A slide that wins has reward 1 and leads to ``win``.
-A spawn after which no slide is possible leads to ``lose``, and so does a slide at the horizon.
+``transitions[i, j]``.  The last two states, won and lost, are absorbing: each has one action that changes
+nothing and has reward 0.  A slide that wins leads to won.  A spawn after which no slide is possible leads to
+lost, and so does a slide at the horizon.  The reward of a pair is what its slide adds to the value on
+average: under `win` the probability that it wins.
 
 With a discount d, the value of a state in a public solver is V / d, where V is the value of
-`solve`, since V includes the discount of the last slide.  Without a discount they are equal.
+`solve`, since V includes the discount of the first slide.  Without a discount they are equal.
 
 States are followed sum by sum, as arrays.  What a pair leads to is written once for each afterstate.
 """
@@ -15,6 +16,7 @@ States are followed sum by sum, as arrays.  What a pair leads to is written once
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Unpack
 
@@ -26,6 +28,7 @@ from tilebase.costs.estimate import admit
 from tilebase.costs.reachable import listing_pairs
 from tilebase.errors import MissingExtraError, UsageError
 from tilebase.game.game import Cells, Game, check_is_game
+from tilebase.objectives.objective import DISCOUNTED, Objective, parse_discount
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 
@@ -33,6 +36,8 @@ Numbers = npt.NDArray[np.int64]
 
 WIN, LOSE = -1, -2
 """The last two states, and the pairs that stay there, before their numbers are known."""
+REWARDED = tuple(name for name in DISCOUNTED if Objective(name).is_float)
+"""The objectives whose values are sums of rewards."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +48,13 @@ class MDP:
     ----------
     game, symmetric:
         The game, and whether each state stands for its orbit.
+    objective:
+        What the rewards count, and their discount.
     keys:
-        ``uint64[n]``: the packed live states by ascending sum and key, without the last two states, win and
-        lose.
+        ``uint64[n]``: the packed live states by ascending sum and key, without the last two states, won and
+        lost.
+    start:
+        ``start[j]``: the probability that a game starts in state j; of all n + 2 states.
     pair_states:
         ``pair_states[i]``: the state of pair i, ascending.
     pair_slides:
@@ -54,12 +63,14 @@ class MDP:
     transitions:
         scipy.sparse.csr_array of shape (pairs, states + 2); rows sum to 1.
     rewards:
-        ``rewards[i]``: the probability that pair i wins.
+        ``rewards[i]``: what pair i adds to the value, on average.
     """
 
     game: Game
     symmetric: bool
+    objective: Objective
     keys: Keys
+    start: Floats
     pair_states: Numbers
     pair_slides: npt.NDArray[np.uint8]
     transitions: Any
@@ -89,23 +100,64 @@ class MDP:
         first = np.searchsorted(self.pair_states, self.pair_states)
         return np.arange(len(self.pair_states)) - first
 
+    @property
+    def labels(self) -> dict[str, list[int]]:
+        """The states of each label: ``init`` where a game can start, ``won`` and ``lost``."""
+        n = len(self.keys)
+        return {"init": np.flatnonzero(self.start).tolist(), "won": [n], "lost": [n + 1]}
+
+    @property
+    def direction_pairs(self) -> Numbers:
+        """``pairs[a, j]``: the pair of direction a in state j; if it is not allowed, the first pair of j.
+
+        So each action exists in each state, and no value changes: see `by_direction`.
+        """
+        first = np.searchsorted(self.pair_states, np.arange(len(self.keys) + 2))
+        pairs = np.tile(first, (len(self.game.directions), 1))
+        for action, row in enumerate(pairs):
+            mine = np.flatnonzero(self.pair_slides >> np.uint8(action) & 1)
+            row[self.pair_states[mine]] = mine
+        return pairs
+
+    def by_direction(self) -> tuple[list[Any], Floats]:
+        """Return transitions and rewards as MDPToolbox takes them.
+
+        A csr_array of shape (states + 2, states + 2) for each direction, and ``float64[states + 2, A]``.  A
+        direction that is not allowed does what the first action of the state does.
+        """
+        pairs = self.direction_pairs
+        return [self.transitions[mine] for mine in pairs], self.rewards[pairs].T
+
     def assert_consistent(self) -> None:
         """Raise AssertionError if the arrays contradict each other."""
         pairs = len(self.pair_slides)
         assert self.transitions.shape == (pairs, len(self.keys) + 2), "transitions have a wrong shape"
+        assert abs(self.start.sum() - 1) < 1e-12, "the start has no probability of 1"
         assert len(self.pair_states) == len(self.rewards) == pairs, "pairs are not as many everywhere"
         assert (np.diff(self.pair_states) >= 0).all(), "pairs are not in the order of states"
         assert len(set(self.pair_states.tolist())) == len(self.keys) + 2, "a state has no action"
         assert np.allclose(self.transitions.sum(axis=1), 1), "probabilities do not sum to 1"
 
 
-def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, **use: Unpack[Use]) -> MDP:
-    """Return the Markov decision process of a game with a goal.
+def to_mdp(
+    game: Game,
+    objective: Objective | str = "win",
+    *,
+    discount: Fraction | str | float = 1,
+    symmetric: bool = True,
+    merge: bool = True,
+    **use: Unpack[Use],
+) -> MDP:
+    """Return the Markov decision process of a game.
 
     Parameters
     ----------
     game:
-        The game; it must have a goal.
+        The game.
+    objective:
+        What the rewards count: one of `REWARDED`.  ``win`` needs a goal.
+    discount:
+        That of an objective given by name, in (0, 1].
     symmetric:
         One state for each orbit; otherwise all reachable states.
     merge:
@@ -116,7 +168,7 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, **use: Unp
     Raises
     ------
     UsageError
-        If the game has no goal.
+        If the objective has no rewards or does not fit the game.
     ResourceError
         Before it begins, if it is expected to need more memory than there is, or more than a week.
     MissingExtraError
@@ -127,15 +179,19 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, **use: Unp
     70
     """
     check_is_game(game)
-    if not game.can_win:
-        raise UsageError("a decision process needs a goal: name one")
+    chosen = objective
+    if not isinstance(chosen, Objective):
+        chosen = Objective(chosen, discount=parse_discount(discount))
+    if chosen.name not in REWARDED:
+        raise UsageError(f"{chosen.name} is no sum of rewards: choose one of {', '.join(REWARDED)}")
+    chosen.check(game)
     try:
         import scipy.sparse  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("decision processes need scipy: pip install 'tilebase[mdp]'") from error
     allowed = Allowance.of(**use)
     admit(listing_pairs(game, symmetric=symmetric), allowed, lambda _: "choose a smaller game")
-    listed = _Listed(GameArrays(game), symmetric, merge)
+    listed = _Listed(GameArrays(game), chosen, symmetric, merge)
     listed.follow(Pace(allowed.progress, "states"))
     return listed.process()
 
@@ -143,15 +199,18 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, **use: Unp
 class _Listed:
     """What was listed up to a sum: states, pairs, and where afterstates lead."""
 
-    def __init__(self, boards: GameArrays, symmetric: bool, merge: bool) -> None:
-        self._boards, self._symmetric, self._merge = boards, symmetric, merge
+    def __init__(self, boards: GameArrays, objective: Objective, symmetric: bool, merge: bool) -> None:
+        self._boards, self._objective, self._symmetric, self._merge = boards, objective, symmetric, merge
         self._waiting: dict[int, list[tuple[Keys, Numbers, Floats]]] = {}  # states, afterstates, chances
         self._states: list[Keys] = []
-        self._pairs: list[tuple[Numbers, npt.NDArray[np.uint8], Numbers]] = []  # state, slides, afterstate
-        self._leads: list[tuple[Numbers, Numbers, Floats]] = []  # afterstate, state, chance
-        self._count = self._afters = 0
-        starts = boards.pack(np.array([board for board, _ in boards.game.starts()]))
-        self._wait(starts, np.full(len(starts), -1), np.ones(len(starts)))
+        # State, slides, afterstate, and what the slide adds.
+        self._pairs: list[tuple[Numbers, npt.NDArray[np.uint8], Numbers, Floats]] = []
+        # Afterstate, state, chance; the first afterstate is none: states follow it as starts.
+        self._leads: list[tuple[Numbers, Numbers, Floats]] = []
+        self._count, self._afters = 0, 1
+        starts, chances = zip(*boards.game.starts(), strict=True)
+        keys = boards.pack(np.array(starts))
+        self._wait(keys, np.zeros(len(keys), dtype=np.int64), np.array([float(p) for p in chances]))
 
     def _wait(self, keys: Keys, afters: Numbers, chances: Floats) -> None:
         """Keep states, with the afterstates that they follow, until their sum is reached."""
@@ -169,8 +228,7 @@ class _Listed:
                 numbers = np.full(len(states), WIN)
             else:
                 numbers = self._list_states(total, states)
-            spawned = afters >= 0
-            self._leads.append((afters[spawned], numbers[each[spawned]], chances[spawned]))
+            self._leads.append((afters, numbers[each], chances))
             if pace.due():
                 pace.report(total, "list", self._count, 0.0)
 
@@ -181,11 +239,11 @@ class _Listed:
         numbers = np.full(len(states), LOSE)
         numbers[live] = self._count + np.arange(int(live.sum()))
         self._states.append(states[live])
-        self._list_pairs(total, Slid._make(column[live] for column in slid))
+        self._list_pairs(total, states[live], Slid._make(column[live] for column in slid))
         self._count += int(live.sum())
         return numbers
 
-    def _list_pairs(self, total: int, slid: Slid) -> None:
+    def _list_pairs(self, total: int, keys: Keys, slid: Slid) -> None:
         boards, game = self._boards, self._boards.game
         after = slid.after.copy()
         if self._symmetric:
@@ -206,10 +264,11 @@ class _Listed:
             spawning = leads == LOSE
             different, each = np.unique(after[states, actions][spawning], return_inverse=True)
             leads[spawning] = self._afters + each
-            keys, origin, chances = boards.spawns(different)
-            self._wait(keys, self._afters + origin, chances)
+            spawned, origin, chances = boards.spawns(different)
+            self._wait(spawned, self._afters + origin, chances)
             self._afters += len(different)
-        self._pairs.append((self._count + states, slides[states, actions], leads))
+        gains = boards.gains(self._objective, keys, slid)[states, actions]
+        self._pairs.append((self._count + states, slides[states, actions], leads, gains))
 
     def process(self) -> MDP:
         """Return the process."""
@@ -217,7 +276,7 @@ class _Listed:
 
         states, afters = self._count, self._afters
         number = {WIN: states, LOSE: states + 1}
-        pair_states, slides, leads = (np.concatenate(part) for part in zip(*self._pairs, strict=True))
+        pair_states, slides, leads, gains = (np.concatenate(part) for part in zip(*self._pairs, strict=True))
         rows, targets, chances = (np.concatenate(part) for part in zip(*self._leads, strict=True))
         self._pairs.clear()
         self._leads.clear()
@@ -234,7 +293,9 @@ class _Listed:
         won = np.append(np.bincount(rows, chances * (targets == states), minlength=afters), [1.0, 0.0])
         leads = np.where(leads == WIN, afters, np.where(leads == LOSE, afters + 1, leads))
         return MDP(
-            self._boards.game, self._symmetric, np.concatenate(self._states),
+            self._boards.game, self._symmetric, self._objective, np.concatenate(self._states),
+            after_leads[[0]].toarray()[0],
             np.append(pair_states, states + ends), np.append(slides, np.zeros(2, dtype=np.uint8)),
-            after_leads[np.append(leads, afters + ends)], np.append(won[leads], [0.0, 0.0]),
+            after_leads[np.append(leads, afters + ends)],
+            np.append(gains + self._objective.meaning.win * won[leads], [0.0, 0.0]),
         )  # fmt: skip

@@ -10,16 +10,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
-import numpy.typing as npt
-
-from tilebase.arrays import TableArrays
+from tilebase.datasets.columns import DICTIONARIES, Columns
 from tilebase.errors import MissingLayerError, UsageError
 from tilebase.files.format import cells_of
-from tilebase.files.parquet import load_pyarrow, parquet_file
+from tilebase.files.parquet import parquet_file
+from tilebase.files.schema import board_texts
 from tilebase.files.source import check_output
 from tilebase.game.game import Game
-from tilebase.objectives.values import NEVER
 from tilebase.questions.exact import ExactLayer, check_exact, solve_exactly
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.resources import Use
@@ -41,10 +38,8 @@ def export_values(
 ) -> int:
     """Write the boards of a table with their values; return how many.
 
-    The columns are ``sum``, ``key`` (uint64), ``cell_0`` ... (exponents, row-major; 0 is empty) and ``v``,
-    the value; of states also ``q_left``, ``q_right`` and so on: the value of each slide, empty where it is
-    not allowed.  Boards are up to symmetry, ascending by sum and key.  Under `fewest` a game that cannot be
-    won has the value infinity.  The suffix of the file, .parquet or .csv, is its format.
+    The columns are those of `files.schema`, also in CSV.  Boards ascend by sum and key.
+    The suffix of the file, .parquet or .csv, is its format.
 
     Parameters
     ----------
@@ -68,17 +63,20 @@ def export_values(
     if file.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{file} is neither Parquet nor CSV: end its name in .parquet or .csv")
     check_output(file)
-    arrays = TableArrays(table, objective)
-    layers = (
-        _columns(arrays, layer, states=states)
-        for layer in arrays.iter_layers("states" if states else "afterstates")
-        if total is None or layer.sum == total
-    )
+    columns = Columns(table, objective, "states" if states else "afterstates")
+    layers = columns.layers(total)
     first = list(itertools.islice(layers, 1))  # before a file is written
     if not first and total is not None:
         raise MissingLayerError(f"{table.location.name} has no boards of sum {total}")
     found = itertools.chain(first, layers)
-    return _write_csv(found, file) if file.suffix.lower() == ".csv" else _write_parquet(found, file)
+    if file.suffix.lower() == ".csv":
+        return _write_csv(found, [one.name for one in columns.columns], file)
+    rows = 0
+    with parquet_file(file, columns.schema, use_dictionary=DICTIONARIES) as writer:
+        for _, made in columns.arrow(found):
+            writer.write_batch(made)
+            rows += len(made)
+    return rows
 
 
 def export_fractions(
@@ -92,10 +90,10 @@ def export_fractions(
 ) -> int:
     """Write the boards of a table with their values as fractions; return how many.
 
-    The game of the table is solved again in integers, so that nothing is rounded.  Columns are those of
-    `export_values`; a value is the text of a reduced fraction, such as ``3/4``, or of a whole number.  Sums
-    descend, keys of a sum ascend.  Boards that the table leaves out are here, too.  The file is CSV, or JSON
-    lines (.jsonl), in which a slide that is not allowed is null.
+    The game of the table is solved again in integers, so that nothing is rounded.  Columns are
+    some of those of `export_values`; a value is the text of a reduced fraction, such as ``3/4``, or of a
+    whole number.  Sums descend, keys of a sum ascend.  Boards that the table leaves out are here, too.
+    The file is CSV, or JSON lines (.jsonl), in which a slide that is not allowed is null.
 
     Parameters
     ----------
@@ -120,8 +118,7 @@ def export_fractions(
         raise UsageError(f"{file} is not a file of fractions: end its name in .csv or .jsonl")
     check_output(file)
     check_exact(game, chosen, "best")
-    names = ["sum", "key", *(f"cell_{cell}" for cell in range(game.cells)), "v"]
-    names += [f"q_{one}" for one in game.directions] if states else []
+    names = ["key", "board", "cells", "sum", "v", *(f"q_{one}" for one in game.directions if states)]
     rows = 0
     with atomic_file(file) as whole:
         out = io.TextIOWrapper(whole, "utf-8", newline="", write_through=True)
@@ -149,53 +146,23 @@ def export_fractions(
 
 def _fractions(game: Game, layer: ExactLayer) -> Iterator[list[Any]]:
     """Yield the rows of a layer of fractions."""
-    cells = zip(*(column.tolist() for column in cells_of(game, layer.keys)), strict=True)
+    cells = cells_of(game, layer.keys).T
+    boards = zip(layer.keys.tolist(), board_texts(game, cells), cells.tolist(), strict=True)
     slides = [()] * len(layer.keys) if layer.slides is None else layer.slides.tolist()
-    for key, board, value, worths in zip(layer.keys.tolist(), cells, layer.numerators, slides, strict=True):
+    for board, value, worths in zip(boards, layer.numerators, slides, strict=True):
         told = [None if one is None else str(Fraction(one, layer.denominator)) for one in (value, *worths)]
-        yield [layer.sum, key, *board, *told]
+        yield [*board, layer.sum, *told]
 
 
-def _columns(arrays: TableArrays, layer: Any, *, states: bool) -> dict[str, Any]:
-    """Return the columns of one layer."""
-    found = {"sum": np.full(len(layer.keys), layer.sum, dtype=np.int64), "key": layer.keys}
-    found |= {f"cell_{c}": column for c, column in enumerate(cells_of(arrays.game, layer.keys))}
-    found["v"] = _numbers(layer.value)
-    if states:
-        found |= {f"q_{name}": _numbers(layer.q[:, at]) for at, name in enumerate(arrays.game.directions)}
-    return found
-
-
-def _numbers(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return values with infinity for "never"."""
-    return np.where(values == NEVER, np.inf, values)
-
-
-def _write_csv(layers: Iterator[dict[str, Any]], file: Path) -> int:
+def _write_csv(layers: Iterator[tuple[int, dict[str, Any]]], names: list[str], file: Path) -> int:
     rows = 0
     with atomic_file(file) as whole:
         out = io.TextIOWrapper(whole, "utf-8", newline="", write_through=True)
         writer = csv.writer(out, lineterminator="\n")
-        for columns in layers:
-            if not rows:
-                writer.writerow(columns)
-            lists = [column.tolist() for column in columns.values()]
+        writer.writerow(names)
+        for _, columns in layers:
+            lists = [one if isinstance(one, list) else one.tolist() for one in columns.values()]
             writer.writerows(["" if one != one else one for one in row] for row in zip(*lists, strict=True))
             rows += len(lists[0])
         out.detach()  # the file is finished by its owner
-    return rows
-
-
-def _write_parquet(layers: Iterator[dict[str, Any]], file: Path) -> int:
-    pa, _ = load_pyarrow()
-    tables = (
-        pa.table({name: pa.array(column, from_pandas=True) for name, column in columns.items()})
-        for columns in layers
-    )
-    first = next(tables, pa.table({}))
-    rows = 0
-    with parquet_file(file, first.schema) as writer:
-        for made in itertools.chain([first], tables):
-            writer.write_table(made)
-            rows += len(made)
     return rows
