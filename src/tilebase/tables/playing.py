@@ -84,7 +84,7 @@ def play_game(
 ) -> Played:
     """Play a whole game optimally, against chance or (`worst`) against the adversary.
 
-    With `last` the game is left at a state of this sum or a larger one, of which no value is asked.
+    With `last` the game is left at a state of this sum or a larger one, whose value is not asked.
     Raises the errors of `Table.probe` for the start.
     """
     check_first(table, Table, "an open table: open_table(...)")
