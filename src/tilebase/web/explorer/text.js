@@ -101,8 +101,8 @@ export function percent(part) {
   return almost ? short(part, "probability") : text;
 }
 
-/** A number that lies between two others, with the digits that are known, but at least one. */
-export function between(low, high, unit) {
+/** A number that lies between two others, with the digits that are known, but at least one: as a range, or `one` number. */
+export function between(low, high, unit, one = false) {
   const middle = (low + high) / 2;
   if (unit === "yes-no" || low === high) return short(middle, unit);
   const [scale, sign] = unit === "probability" ? [100, " %"] : [1, ""];
@@ -110,8 +110,9 @@ export function between(low, high, unit) {
   if (scale === 100 && low > 1 - SMALL) return "≈ 100 %";
   const places = (number) => Math.ceil(-Math.log10(scale * number));
   const decimals = Math.max(0, Math.min(12, Math.max(places(high - low) - 1, places(Math.abs(middle)))));
-  const number = (scale * middle).toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
-  return `≈ ${number}${sign}`;
+  const text = (number) => (scale * number).toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  const [from, to] = one ? [text(middle), text(middle)] : [text(low), text(high)];
+  return from === to ? `≈ ${from}${sign}` : `${from}–${to}${sign}`;
 }
 
 /** Numbers at the side of a chart: as `short` writes them, or with so many digits that they differ. */

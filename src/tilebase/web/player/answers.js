@@ -116,7 +116,7 @@ export class Answers {
     const [better, worse] = lost ? [mine, value] : [value, mine];
     const least = Math.max(0, better.ends[0] - worse.ends[1]);
     const loss = Math.abs(value.float - mine.float);
-    const text = unit === "yes-no" || loss < MISTAKE ** 2 * Math.abs(value.float) ? lossText(loss, unit, Math.abs(value.float)) : between(least, better.ends[1] - worse.ends[0], unit);
+    const text = unit === "yes-no" || loss < MISTAKE ** 2 * Math.abs(value.float) ? lossText(loss, unit, Math.abs(value.float)) : between(least, better.ends[1] - worse.ends[0], unit, true);
     return { loss, loss_text: text, mistake: loss >= MISTAKE * Math.abs(value.float) };
   }
 

@@ -86,7 +86,7 @@ function About({ header, file }) {
   const { objective, start, states, thinned, leaves, program } = header;
   return html`<section class="card about" aria-label="About">
     <p><b title=${start.text}>${start.short}</b>: ${objective.text} from the start, if a best slide is always made.</p>
-    <p>The page knows the best slides of ${count(states)} positions, not counting rotated and mirrored ones. They are those of the table. Values with ≈ are rounded; so are losses and grades that follow from them.</p>
+    <p>The page knows the best slides of ${count(states)} positions, not counting rotated and mirrored ones. They are those of the table. Values lie in the ranges that are shown; losses and grades follow from the middle of these.</p>
     ${thinned && html`<p>${leaves > 0
       ? `These are positions that well played games visit. Of the games that autoplay plays, ${come(leaves)} to a position that is not here.`
       : "Some positions were left out, but no game that makes the best slides comes to them."}</p>`}
