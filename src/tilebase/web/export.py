@@ -233,9 +233,9 @@ def _judge(table: Table, layer: ReadLayer, objective: Objective, states: Array) 
     least = table.manifest.least
     links = layer.link(states) if table.manifest.thinned is None else layer.link_known(states)
     allowed, missing = links.slots != NONE, links.slots == MISSING
+    # If boards below a value were left out, the value of one slide is enough: it is larger.
     known = (allowed & ~missing).any(axis=0)
     if least is None or least.label != objective.label:
-        # If boards below a value were left out, the value of one slide is enough: it is larger.
         known &= ~missing.any(axis=0)
     best = best_slides(ratings(objective, layer, links), table.slack(objective))
     return _States(states, links, known, ~allowed.any(axis=0), best)
