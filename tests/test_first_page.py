@@ -45,14 +45,14 @@ def test_the_board_loads_when_touched_and_answers_a_key(browser: Browser, site: 
 
     page.get_by_role("link").click()
     frame = page.frame_locator("iframe.live")
-    expect(frame.locator(".headline")).to_contain_text("about 94 %")
+    expect(frame.locator(".headline")).to_contain_text(re.compile(r"9[345]"))
     expect(page.get_by_role("link")).to_have_count(0)
     assert frame.locator("html").evaluate("html => html.style.colorScheme") == "dark"
     expect(frame.get_by_label("About")).not_to_be_visible()  # frame.css
 
     best = frame.locator(".slide.best .name").first.text_content()
     page.keyboard.press(f"Arrow{best}")
-    expect(frame.locator(".slides + .quiet")).to_contain_text("Move 1,")
+    expect(frame.locator(".facts dd").last).to_have_text("1")
     assert problems == []
     context.close()
 

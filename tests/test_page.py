@@ -563,7 +563,11 @@ LOSING = f"{BOARD}\n2,4,8/16,32,2/4,2,2\n2,4,8/16,32,2/4,4,2"
 
 
 def review(page: Page, game: str) -> None:
-    page.get_by_label(re.compile("A game")).fill(game)
+    field = page.get_by_label(re.compile("A game"))
+    field.wait_for(state="attached")
+    if not field.is_visible():  # the form is folded beside a review
+        page.get_by_text("The game", exact=True).click()
+    field.fill(game)
     page.get_by_role("button", name="Review", exact=True).click()
 
 

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 
 import tilebase
 from mutation.__main__ import rows, sources
@@ -182,6 +183,21 @@ def test_scripts_can_run(script: Path) -> None:
         return
     assert text.startswith("#!/usr/bin/env bash\n")
     assert "\nset -euo pipefail\n" in text
+
+
+def test_the_workflow_runs_the_tests_on_each_system() -> None:
+    (file,) = (ROOT / ".github" / "workflows").iterdir()
+    workflow = yaml.safe_load(file.read_text("utf-8"))
+    systems = set()
+    for job in workflow["jobs"].values():
+        assert set(job) <= {"strategy", "runs-on", "timeout-minutes", "steps"}
+        named = job.get("strategy", {}).get("matrix", {}).get("os", [job["runs-on"]])
+        words = "\n".join(step.get("run", "") for step in job["steps"])
+        assert all(len({"run", "uses"} & set(step)) == 1 for step in job["steps"])
+        assert all((ROOT / script).is_file() for script in re.findall(r"scripts/\w+", words))
+        assert subprocess.run(["bash", "-n"], input=words, text=True, check=False).returncode == 0
+        systems |= set(named) if "scripts/test" in words else set()
+    assert systems == {"ubuntu-latest", "macos-latest", "windows-latest"}
 
 
 def test_no_paths_of_a_machine() -> None:

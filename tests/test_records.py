@@ -191,7 +191,7 @@ def saved(**changes: object) -> str:
         (saved(moves=[["left", 9, 2]]), "move 1: no tile can be spawned on cell 9"),
         (saved(moves=[["back", 1, 2]]), "move 1: 'back' is not a slide: write left, right, up, down"),
         (saved(moves=[["up", 1, 2]]), "move 1: up changes nothing on 2,2,0/0,0,0/0,0,0"),
-        ("2" * (MOST_TEXT + 1), "more than 1,048,576 bytes is not read"),
+        ("2" * (MOST_TEXT + 1), "more than 16,777,216 bytes is not read"),
     ],
 )  # fmt: skip
 def test_what_is_no_game(text: str, message: str):
@@ -220,9 +220,9 @@ def test_damaged_texts_are_refused_in_words(seed: int):
     assert found is None or found.positions
 
 
-def test_a_written_game_has_at_most_100_000_positions(monkeypatch):
+def test_a_written_game_has_at_most_131_072_positions(monkeypatch):
     game = Game("2x2", 32)
-    assert records.MOST_POSITIONS == 100_000
+    assert records.MOST_POSITIONS == 131_072
     monkeypatch.setattr(records, "MOST_POSITIONS", 1000)
     found = parse_game(game, "1203\n" * 1000, lambda board: Board.read(game, board).cells)
     assert len(found.positions) == 1000

@@ -184,7 +184,7 @@ def test_an_error_at_the_end_leaves_the_older_folder(at, tmp_path, monkeypatch) 
         "export values T -o T/values.svg",
         "export boards T --sum 8 -o T/8.parquet",
         "export graph 2x2 8 -o T/graph.dot",
-        "count 2x2 8 --record page/explorer/counts.svg",
+        "count 2x2 8 --record page/pictures/counts.svg",
         "plan solve 2x2 8 --record link/plan.json",
         "export page T -o T/page",
         "export data T -o T/data",
@@ -194,8 +194,8 @@ def test_an_error_at_the_end_leaves_the_older_folder(at, tmp_path, monkeypatch) 
 )
 def test_no_result_replaces_what_tilebase_keeps(words: str, folder: Path, refused: Refused) -> None:
     made(folder / "T", Game("2x2", 16))
-    (folder / "page" / "explorer").mkdir(parents=True)
-    (folder / "page" / "policy.json").write_text('{"format": "tilebase policy"}')
+    (folder / "page" / "pictures").mkdir(parents=True)
+    (folder / "page" / "index.html").write_text('<!-- "format": "tilebase policy" -->')
     (folder / "link").symlink_to("T")
     before = contents(folder / "T") | contents(folder / "page")
     refused(words.split(), 2, "name a file outside of it")

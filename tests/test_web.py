@@ -46,7 +46,7 @@ from tilebase.web.app import make_app
 from tilebase.web.collection import Collection
 from tilebase.web.connections import Limits
 from tilebase.web.documents import describe_rules
-from tilebase.web.operations import MOST_BODY, OPERATIONS
+from tilebase.web.operations import MOST_GAME, OPERATIONS
 
 BOARD = "2,0,0/4,8,2/16,8,4"
 TURNED = "64,2048,4,2/128,512,2,0/256,1024,0,0/8192,4096,8,0"
@@ -416,10 +416,10 @@ def test_bad_requests_get_one_sentence(server, path, body, status, sentence) -> 
     assert "\n" not in answer.json["detail"]
 
 
-def test_a_body_of_10_megabytes_is_refused_and_a_method_too(server: Served):
+def test_a_body_of_20_megabytes_is_refused_and_a_method_too(server: Served):
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
-        head = b"POST /api/review HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000000\r\n\r\n"
-        connection.sendall(head + b"x" * (MOST_BODY + 1))
+        head = b"POST /api/review HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20000000\r\n\r\n"
+        connection.sendall(head + b"x" * (MOST_GAME + 1))
         assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
     assert server.ask("DELETE", "/api/tables").status == 405
     assert server.ask("PUT", "/").status == 405

@@ -15,17 +15,17 @@ from tilebase import Game, export_page, solve
 
 GAME = Game("2x3", 64)
 STYLE = "frame.css"
-HEAD = '<link rel="stylesheet" href="player/player.css">'
+HEAD = "</head>"
 
 
 def on_post_build(config: Any, **_: Any) -> None:
     """Write the folder board/ of the site."""
     with TemporaryDirectory() as folder:
         solve(GAME, table=Path(folder, "table"))
-        export_page(Path(folder, "table"), Path(config["site_dir"], "board"), values=True)
+        export_page(Path(folder, "table"), Path(config["site_dir"], "board"))
     shutil.copyfile(Path(config["docs_dir"], STYLE), Path(config["site_dir"], "board", STYLE))
     page = Path(config["site_dir"], "board", "index.html")
     text = page.read_text("utf-8")
     if HEAD not in text:
-        raise ValueError(f"{page} has no line {HEAD}")
-    page.write_text(text.replace(HEAD, f'{HEAD}\n<link rel="stylesheet" href="{STYLE}">'), "utf-8")
+        raise ValueError(f"{page} has no {HEAD}")
+    page.write_text(text.replace(HEAD, f'<link rel="stylesheet" href="{STYLE}">{HEAD}'), "utf-8")

@@ -279,16 +279,13 @@ def page(
         Parameter(name=["--output", "-o"], help="A new folder, or an exported page, which is replaced."),
     ],
     objective: LabelOption = None,
-    values: Annotated[
-        bool, Parameter(negative=(), help="Also the value of each state, within about 5 %: twice the size.")
-    ] = False,
     shown: ShownOptions = ShownOptions(),
 ) -> int:
-    """Write a page that plays a table in the browser, to be copied to any web host.
+    """Write a page that plays a table in the browser and trains, to be copied to any web host.
 
-    The folder holds the page and the best slides of each position, packed into a few bits. The page needs no
-    program on the host. It reads the parts that it needs by ranges. A host that ignores ranges sends the
-    whole file once.
+    The folder holds the page and a file with the value of each slide in a few bits. The page needs no program
+    on the host. It reads the parts that it needs by ranges. A host that ignores ranges sends the whole file
+    once. It works without a connection, too, and as a file.
 
     tilebase export page 3x3-512/ -o page/
     """
@@ -297,9 +294,7 @@ def page(
     from tilebase.web import export
 
     with counting_progress() as progress:
-        found = export.export_page(
-            table, output, objective=objective, values=values, anyway=ANYWAY.get(), progress=progress
-        )
+        found = export.export_page(table, output, objective=objective, anyway=ANYWAY.get(), progress=progress)
     rows: list[dict[str, Any]] = [
         {"": "live states, up to symmetry", found.objective: f"{found.states:,}"},
         {"": "policy", found.objective: byte_text(found.policy)},

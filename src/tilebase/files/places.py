@@ -3,7 +3,7 @@
 run.json                          what a run is asked
 counts.jsonl                      the journal of the layers that are counted
 manifest.json                     of a table or a winning set
-policy.json                       of an exported page
+index.html                        an exported page
 lock                              held by the process that writes
 afterstates/, states/             layers of keys (`files.layers`): an index and segments
 values/LABEL/                     layers of values, and of the keys of the reachable boards
@@ -23,7 +23,7 @@ import re
 QUERY = "run.json"
 COUNTS = "counts.jsonl"
 TABLE = "manifest.json"
-POLICY = "policy.json"
+POLICY = "index.html"
 LOCK = "lock"
 VALUES = "values"
 """The folder of the folders of values."""

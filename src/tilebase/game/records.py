@@ -36,10 +36,10 @@ READ = (
     "positions, one a line, such as 2,0/4,2"
 )
 """What is read, in words."""
-MOST_TEXT = 1 << 20
-"""Most bytes of a written game that is read; a replay to the tile 65536 has about 35,000."""
-MOST_POSITIONS = 100_000
-"""Most positions of a written game: the longest game that people have played has about 65,000."""
+MOST_TEXT = 1 << 24
+"""Most bytes of a written game that is read: as a list, the longest game has about 10 million."""
+MOST_POSITIONS = 1 << 17
+"""Most positions of a written game: the longest game of 4x4, to the tile 131072, has 131,052 moves."""
 X = 99
 """The code of an unmergeable tile on a written board, which no tile on it has as its exponent."""
 ALPHABET = bytes([*range(32, 127), *range(128, 161)]).decode("cp850")
@@ -151,7 +151,7 @@ def parse_game(game: Game, text: str, read: Reader) -> WrittenGame:
     Raises
     ------
     BoardError
-        If the text has none of the forms, is longer than 1 MiB or 100,000 positions, or if a move or a line
+        If the text has none of the forms, is longer than 16 MiB or 131,072 positions, or if a move or a line
         is impossible: the sentence has its number.
     """
     if len(text.encode(errors="replace")) > MOST_TEXT:

@@ -20,6 +20,8 @@ from tilebase.tables.solved import Solved
 State = TypeVar("State", bound=AnyBoard)
 MOST_TRIES = 200
 """How often a random position is looked for before none is said to exist."""
+MOST_GAMES = 8
+"""Most games that are played for a position: one that lasts meets nine sums in ten."""
 
 
 def worth(solved: Solved, state: AnyBoard, objective: str | None = None) -> float:
@@ -78,9 +80,11 @@ def play_game(
     objective: str | None = None,
     start: Board | None = None,
     worst: bool = False,
+    last: int | None = None,
 ) -> Played:
     """Play a whole game optimally, against chance or (`worst`) against the adversary.
 
+    With `last` the game is left at a state of this sum or a larger one, whose value is not asked.
     Raises the errors of `Table.probe` for the start.
     """
     check_first(table, Table, "an open table: open_table(...)")
@@ -92,6 +96,9 @@ def play_game(
     while not end:
         if state.won:
             end = WON
+            break
+        if last is not None and state.sum >= last:
+            states.append(state)
             break
         answer = table.probe(state, objective) if not states else table.get(state, None, objective)
         if answer is None:
@@ -135,7 +142,7 @@ def random_position(
     UsageError
         If there is no such way to choose.
     MissingBoardError
-        If no state of this sum was found in 200 attempts (50 games).
+        If no state of this sum was found in 200 attempts (8 games).
     """
     check_first(table, Table, "an open table: open_table(...)")
     if by not in ("uniform", "optimal"):
@@ -173,8 +180,8 @@ def _stored_states(table: Table, rng: random.Random, total: int | None) -> Itera
 
 def _met(table: Table, rng: random.Random, total: int | None, objective: str | None) -> Iterator[Board]:
     """Yield states of random games of optimal play."""
-    for _ in range(MOST_TRIES // 4):
-        states = play_game(table, rng, objective=objective).states
+    for _ in range(MOST_GAMES):
+        states = play_game(table, rng, objective=objective, last=total).states
         fitting = [state for state in states if total is None or state.sum == total]
         if fitting:
             yield rng.choice(fitting)

@@ -51,7 +51,7 @@ from tilebase.runtime.resources import Use
 from tilebase.web import openapi
 from tilebase.web.collection import Collection, solve_into
 from tilebase.web.connections import MOST_CONNECTIONS, Limits, PatientProtocol
-from tilebase.web.operations import MOST_BODY, OPERATIONS, Operation
+from tilebase.web.operations import OPERATIONS, Operation
 
 PORT = 2048
 RATE = 10_000.0
@@ -158,7 +158,7 @@ class _Answering:
         try:
             arguments = operation.arguments(_query(request), request.path_params)
             if operation.body is not None:
-                arguments = operation.with_body(arguments, await _body(request))
+                arguments = operation.with_body(arguments, await _body(request, operation.most_body))
         except _RefusedError as refused:
             return problem(refused.status, str(refused), {"Connection": "close"})
         except TilebaseError as error:
@@ -221,17 +221,15 @@ def _query(request: Request) -> dict[str, str]:
     return found
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: Request, most: int) -> bytes:
     """The body of a request.  Raises `_RefusedError` if it is too large or too slow."""
     try:
         async with asyncio.timeout(BODY_SECONDS):
             parts, size = [], 0
             async for part in request.stream():
                 size += len(part)
-                if size > MOST_BODY:
-                    raise _RefusedError(
-                        413, f"the body has more than {MOST_BODY:,} bytes: send less at a time"
-                    )
+                if size > most:
+                    raise _RefusedError(413, f"the body has more than {most:,} bytes: send less at a time")
                 parts.append(part)
     except TimeoutError as error:
         raise _RefusedError(408, f"the body did not arrive within {BODY_SECONDS:g} s") from error

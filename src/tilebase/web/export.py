@@ -1,62 +1,72 @@
-"""A page that plays a table on any web host: the policy in few bits a state, and a player of files.
+"""A page that plays and trains on any web host: values in few bits an afterstate, and the explorer's views.
 
-A state is a start, or what a spawn makes of a stored afterstate.  The page holds the best slides of each
-state for which the table says which they are, up to symmetry.  These are all states of a whole table in which
-a slide is allowed.  A thinned table leaves out afterstates, so that it does not know the best slides of every
-state.  Then the probability that a game of optimal play comes to such a state is computed: forward over the
-layers, exact up to rounding.
+A state is a start, or what a spawn makes of a stored afterstate.  The page holds the value of each afterstate
+of the table, up to symmetry, and computes from them the value of each slide, and which are best.  A thinned
+table leaves out afterstates, so that it does not know the best slides of every state.  Then the probability
+that a game of optimal play comes to such a state is computed: forward over the layers, exact up to rounding.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
-import zlib
+import posixpath
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._version import version
-from tilebase.errors import CorruptError, MissingLayerError, ResourceError, UsageError, WrongGameError
+from tilebase.errors import CorruptError, MissingLayerError, ResourceError, WrongGameError
 from tilebase.files import places
-from tilebase.files.policy import FORMAT, VALUE_STEP, VERSION, PolicyWriter, coarse
+from tilebase.files.policy import FORMAT, VERSION, PolicyWriter, Scale, Slides, order
 from tilebase.files.source import new_folder, read_file
 from tilebase.game.game import Cells, Game
 from tilebase.game.names import title_of
 from tilebase.game.symmetry import symmetries
-from tilebase.objectives.encoding import NONE, WON
+from tilebase.objectives.encoding import FIRST, NONE, WON, sentinels, slide_gains
 from tilebase.objectives.numbers import byte_text
-from tilebase.objectives.objective import Objective
+from tilebase.objectives.objective import Objective, potentials
 from tilebase.objectives.values import value_document
-from tilebase.runtime.documents import parse_json, to_json
+from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import write_whole
 from tilebase.sparse.flow import Walk, best_slides, even, ratings
-from tilebase.sparse.reading import MISSING, LayerReader
+from tilebase.sparse.reading import MISSING, LayerReader, Links, ReadLayer, distinct
 from tilebase.tables.probe import Table, afterstate_counts, open_table, reachable_folder
+from tilebase.web.documents import game_document
 
 Array = npt.NDArray[Any]
 
 MOST_BYTES = 200_000_000
 """A larger policy is refused, unless the caller insists."""
-STATE_BITS, VALUE_BITS = 5, 5
-"""Bits of a state, and of its value, for the estimate before the work.  Whole tables: 4.5 to 5 and 4 to 5."""
-STATES = 1.5
-"""States in which a slide is allowed, per afterstate, where a table does not count them."""
-PAGE = "index.html"
+BITS = 9
+"""Bits of an afterstate, for the estimate before the work."""
 MODULES = {
     "explorer": (
-        "board.js", "parts.js", "rules.js", "store.js", "style.css", "text.js", "tiles.js",
-        "vendor/htm-preact.js", "vendor/htm-preact.LICENSE",
+        "api.js", "board.js", "chart.js", "course.js", "game.js", "games.js", "notebook.js", "parts.js",
+        "play.js", "route.js", "rules.js", "setup.js", "store.js", "text.js", "tiles.js", "trainer.js",
+        "vendor/htm-preact.js",
     ),
-    "player": ("moves.js", "player.css", "player.js", "policy.js"),
+    "player": ("answers.js", "moves.js", "player.js", "policy.js"),
 }  # fmt: skip
-"""By folder: files of the explorer's page that the player uses, too; and its own."""
+"""By folder: modules of the explorer's page that the player uses, too; and its own."""
+STYLES = ("explorer/style.css", "player/player.css")
+WORKER, LICENSE = "player/worker.js", "explorer/vendor/htm-preact.LICENSE"
+"""Files that lie beside the page: what lets it work offline, and the licence of what it holds of others."""
+INFO = {"sums": None, "turns": False, "notation": "Rows of tiles, 0 for an empty cell."}
+"""What the page can do less than a server: begin at some sum, turn boards, read other notations."""
+SAFE = " !$&'()*+,-./:;<=>?@[]^_`{|}~"
+"""What may stand in an address that holds a module."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +108,6 @@ def export_page(
     output: Path | str,
     *,
     objective: str | None = None,
-    values: bool = False,
     anyway: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> ExportedPage:
@@ -112,16 +121,13 @@ def export_page(
         A new folder, or one with a page of an earlier call, which is replaced as a whole.
     objective:
         The objective of optimal play; None for the first.
-    values:
-        Whether the page also holds a coarse value of each state.  This needs probabilities to win, and
-        doubles the size of the policy.
     anyway:
         Write the policy even if it is large.
 
     Raises
     ------
     UsageError
-        If the table holds all boards or is not a folder, or its values are no probabilities to win.
+        If the table holds all boards or is not a folder.
     ResourceError
         If the policy would take more than 200 MB.
     WrongGameError, StorageError
@@ -133,28 +139,21 @@ def export_page(
     chosen = opened.objective(objective)
     reachable_folder(opened)
     reader = LayerReader(opened.name, opened.game, opened.layers, (chosen,))
-    if values and (not chosen.is_win or chosen.is_boolean or chosen.is_bound):
-        raise UsageError(
-            f"{chosen.label} has no probabilities to win for the page to show: leave out the values"
-        )
-    _check_size(opened, afterstate_counts(opened), values, anyway)
+    _check_size(opened, afterstate_counts(opened), anyway)
     target = Path(output)
     refused = WrongGameError(f"{target} is not an exported page: choose a new folder")
     with new_folder(target, _is_page, refused) as folder:
-        states, leaves, files_of_policy = _write_policy(opened, reader, chosen, folder, values, progress)
-        header = _header(opened, chosen, values, leaves, files_of_policy)
+        states, leaves, files_of_policy = _write_policy(opened, reader, chosen, folder, progress)
+        header = _header(opened, chosen, states, leaves) | files_of_policy
         _write_page(folder, opened.game, header)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
-    policy = files_of_policy["index"]["bytes"] + files_of_policy["policy"]["bytes"]
+    policy = files_of_policy["policy"]["bytes"]
     return ExportedPage(target, chosen.label, states, policy, size, leaves)
 
 
-def _check_size(table: Table, sizes: dict[int, int], values: bool, anyway: bool) -> None:
+def _check_size(table: Table, sizes: dict[int, int], anyway: bool) -> None:
     """Raise `ResourceError` if the policy would be too large for a page."""
-    counts, stored = table.manifest.counts, sum(sizes.values())
-    known = "live" in counts and counts.get("afterstates")
-    states = stored * (counts["live"] / counts["afterstates"] if known else STATES)
-    expected = states * (STATE_BITS + values * VALUE_BITS) / 8
+    expected = sum(sizes.values()) * BITS / 8
     if expected > MOST_BYTES and not anyway:
         raise ResourceError(
             f"the policy of {table.location.name} takes about {byte_text(expected)}, more than "
@@ -163,27 +162,13 @@ def _check_size(table: Table, sizes: dict[int, int], values: bool, anyway: bool)
 
 
 def _is_page(folder: Path) -> bool:
-    header = folder / places.POLICY
     try:
-        found = parse_json(read_file(header), str(header))
-    except (MissingLayerError, CorruptError):
+        return f'"format": "{FORMAT}"' in read_file(folder / places.POLICY)[:200].decode()
+    except (MissingLayerError, CorruptError, UnicodeDecodeError):
         return False
-    return isinstance(found, dict) and found.get("format") == FORMAT
 
 
 # -- the policy ------------------------------------------------------------------------------------
-
-
-class _Layer(NamedTuple):
-    """The states of one sum, canonical and ascending, and what the table says of them."""
-
-    states: Array
-    known: Array  # known[x]: whether the table says which slide of state x is best
-    lost: Array  # lost[x]: whether no slide is allowed
-    best: Array  # best[k, x]: whether slide k is one of the best
-    wins: Array  # wins[k, x]: whether it is, and wins
-    afters: Array  # afters[k, x]: the canonical afterstate of slide k, if it does not win
-    worths: Array  # worths[x]: the value
 
 
 def _write_policy(
@@ -191,10 +176,9 @@ def _write_policy(
     reader: LayerReader,
     objective: Objective,
     folder: Path,
-    values: bool,
     progress: Callable[[Progress], None] | None,
 ) -> tuple[int, float, dict[str, Any]]:
-    """Write the files of the policy.  Return the states, the probability to leave them, and the files."""
+    """Write the file of the policy; return the states, the probability to leave them, and the header."""
     game = reader.game
     # No state of a whole table is unknown.
     flow = None if table.manifest.thinned is None else Walk(reader.compiled).begin()
@@ -203,28 +187,31 @@ def _write_policy(
     last = largest + max(1 << e for e in game.spawn_exponents)
     with closing(PolicyWriter(folder, game, last)) as writer:
         for total, keys in _states(reader, table.prober.sums(), last):
-            layer = _judge(table, reader, objective, total, keys)
+            layer = reader.layer(total)
+            judged = _judge(table, layer, objective, keys)
             if flow is not None and total in flow:
-                left += _advance(flow, layer)
-            kept = layer.known
-            if kept.any():
-                certain = layer.wins.any(axis=0) & (layer.worths >= 1)
-                worths = coarse(layer.worths[kept], certain[kept]) if values else None
-                writer.add(total, layer.states[kept], layer.best[:, kept], worths)
-            states += int(kept.sum())
+                left += _advance(flow, judged)
+            _add(writer, layer, objective, judged)
+            states += int(judged.known.sum())
             if pace.due() or total == last:
                 pace.report(total, "pack", states, (total + 1) / (last + 1))
         return states, left, writer.finish()
 
 
-def _advance(flow: Walk, layer: _Layer) -> float:
-    """Spread visits over the spawns after slides; return the probability to come to unknown states."""
-    total, (keys, visit) = flow.pop()
-    index = np.searchsorted(layer.states, keys)
-    known, lost, best = layer.known[index], layer.lost[index], layer.best[:, index]
-    going = known & best & ~layer.wins[:, index]
-    flow.spread(total, layer.afters[:, index][going], (visit * even(best))[going])
-    return float(visit[~known & ~lost].sum())
+class _States(NamedTuple):
+    """The states of one sum, canonical and ascending, and what the table says of them."""
+
+    keys: Array
+    links: Links
+    known: Array  # known[x]: whether the table says which slide of state x is best
+    lost: Array  # lost[x]: whether no slide is allowed
+    best: Array  # best[k, x]: whether slide k is one of the best
+
+    @property
+    def there(self) -> Array:
+        """``there[k, x]``: whether slide k of state x is allowed and its afterstate is in the table."""
+        there: Array = (self.links.slots != NONE) & (self.links.slots != MISSING)
+        return there
 
 
 def _states(reader: LayerReader, layers: Any, last: int) -> Iterator[tuple[int, Array]]:
@@ -232,52 +219,83 @@ def _states(reader: LayerReader, layers: Any, last: int) -> Iterator[tuple[int, 
     game = reader.game
     flow = Walk(reader.compiled).begin(0)
     for total in range(min([*layers, *(game.sum(board) for board, _ in game.starts())]), last + 1):
-        if total in flow and not game.reached(total):
-            yield total, flow.pop()[1][0]
+        there = total in flow and not game.reached(total)
+        if there or total in layers:
+            yield total, flow.pop()[1][0] if there else np.empty(0, dtype=np.uint64)
         if total in layers and not game.ended(total):
             keys = reader.keys(total)
             for exponent in game.spawn_exponents:
-                flow.add(total + (1 << exponent), np.unique(reader.spawns(keys, exponent)[0]))
+                flow.add(total + (1 << exponent), distinct(reader.spawns(keys, exponent)[0]))
 
 
-def _judge(table: Table, reader: LayerReader, objective: Objective, total: int, states: Array) -> _Layer:
+def _judge(table: Table, layer: ReadLayer, objective: Objective, states: Array) -> _States:
     """Return what the table says of the states of one sum; with the slides of `sparse.flow`."""
-    layer, least = reader.layer(total), table.manifest.least
+    least = table.manifest.least
     links = layer.link(states) if table.manifest.thinned is None else layer.link_known(states)
     allowed, missing = links.slots != NONE, links.slots == MISSING
     # If boards below a value were left out, the value of one slide is enough: it is larger.
-    below = least is not None and least.label == objective.label
     known = (allowed & ~missing).any(axis=0)
-    if not below:
+    if least is None or least.label != objective.label:
         known &= ~missing.any(axis=0)
-    q = ratings(objective, layer, links)
-    best = best_slides(q, table.slack(objective))
-    return _Layer(
-        states, known, ~allowed.any(axis=0), best, best & (links.slots == WON), links.afters,
-        q.max(axis=0) * float(objective.discount),
-    )  # fmt: skip
+    best = best_slides(ratings(objective, layer, links), table.slack(objective))
+    return _States(states, links, known, ~allowed.any(axis=0), best)
+
+
+def _add(writer: PolicyWriter, layer: ReadLayer, objective: Objective, states: _States) -> None:
+    """Write the values of a layer, and the best slides of the states that a reader would not find."""
+    values = layer.values[0].copy()
+    values[:FIRST] = values[WON]
+    scale = Scale.of(objective, values)
+    links, known = states.links, states.known
+    added = slide_gains(objective, links.gains)
+    gains = np.repeat(added, 2, axis=0) if isinstance(added, np.ndarray) else np.full((1, len(known)), added)
+    slides = Slides(links.slots, states.there, gains, states.best)
+    halvings, wrong = order(scale, slides if known.all() else slides.take(known))
+    wrong = np.flatnonzero(known)[wrong]
+    writer.correct(layer.total, states.keys[wrong], states.best[:, wrong])
+    if len(layer.keys):
+        writer.add(layer.total, layer.keys, scale, halvings)
+
+
+def _advance(flow: Walk, layer: _States) -> float:
+    """Spread visits over the spawns after slides; return the probability to come to unknown states."""
+    total, (keys, visit) = flow.pop()
+    index = np.searchsorted(layer.keys, keys)
+    known, lost, best = layer.known[index], layer.lost[index], layer.best[:, index]
+    going = known & best & (layer.links.slots[:, index] != WON)
+    flow.spread(total, layer.links.afters[:, index][going], (visit * even(best))[going])
+    return float(visit[~known & ~lost].sum())
 
 
 # -- the page --------------------------------------------------------------------------------------
 
 
-def _header(
-    table: Table, objective: Objective, values: bool, leaves: float, policy: dict[str, Any]
-) -> dict[str, Any]:
+def _header(table: Table, objective: Objective, states: int, leaves: float) -> dict[str, Any]:
     """Return what the player has to know before the first slide."""
+    least, (_, won) = table.manifest.least, sentinels(table.game, objective)
     return {
         "format": FORMAT,
         "version": VERSION,
         "program": version(),
-        "title": title(table.game),
-        "game": table.game.identity,
+        "info": game_document(title(table.game), table) | INFO,
         "rules": _rules(table.game),
-        "objective": {"label": objective.label, "text": objective.text, "unit": objective.unit},
+        "logits": objective.unit in ("probability", "yes-no"),
+        "objective": {
+            "label": objective.label,
+            "text": objective.text,
+            "unit": objective.unit,
+            "slide": objective.slide,
+            "won": won,
+            "lost": objective.lost,
+            "rounded": objective.is_float,
+            "discount": float(objective.discount),
+            "potential": potentials(objective.merge)[: table.game.x] if objective.merge else None,
+        },
         "start": value_document(table.start[objective.label], objective.unit),
         "thinned": table.manifest.thinned is not None,
         "leaves": leaves,
-        "valueStep": VALUE_STEP if values else None,
-        **policy,
+        "states": states,
+        "below": least is not None and least.label == objective.label,
     }
 
 
@@ -288,13 +306,9 @@ def title(game: Game) -> str:
 
 
 def _rules(game: Game) -> dict[str, Any]:
-    """Return the rules as plain data.  Tiles are exponents, and x is `x`; see `Game`."""
+    """Return the rules that `game_document` leaves out.  Tiles are exponents, and x is `x`; see `Game`."""
     start = game.start_board
     return {
-        "shape": game.shape,
-        "directions": game.directions,
-        "lines": game.segments,
-        "walls": game.walls,
         "x": game.x if game.unmergeable else None,
         "highest": game.bounds.allowed,
         "goal": game.goal_exponent,
@@ -302,7 +316,6 @@ def _rules(game: Game) -> dict[str, Any]:
         "horizon": game.horizon,
         "patterns": game.patterns,
         "masks": game.masks,
-        "spawns": [[e, float(game.spawn.chance(e))] for e in game.spawn_exponents],
         "start": {
             "boards": [start] if start is not None else game.start_afters or [game.empty_board],
             "spawns": 0 if start is not None else 1 if game.start_afters else 2,
@@ -322,16 +335,39 @@ def _directions(game: Game, permutation: Cells) -> list[int]:
 
 
 def _write_page(folder: Path, game: Game, header: dict[str, Any]) -> None:
-    """Write the header and the files of the player; the page holds the checksum of the header."""
-    text = to_json(header, "compact") + "\n"
-    write_whole(folder / places.POLICY, text, durable=False)
+    """Write the page, one file, so that browsers run it without a host, too, and what lies beside it."""
     web = files("tilebase") / "web"
-    for part, names in MODULES.items():
-        for name in names:
-            path = folder / part / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, (web / part / name).read_text("utf-8"), durable=False)
-    page = (web / "player" / PAGE).read_text("utf-8")
-    page = page.replace("$TITLE", html.escape(title(game)))
-    page = page.replace("$CHECK", f"{zlib.crc32(text.encode()):08x}")
-    write_whole(folder / PAGE, page, durable=False)
+    modules = [f"{part}/{name}" for part, names in MODULES.items() for name in names]
+    imports = {name: _address((web / name).read_text("utf-8"), name) for name in modules}
+    parts = {
+        "STYLE": "\n".join((web / name).read_text("utf-8") for name in STYLES),
+        "MODULES": to_json({"imports": imports}, "compact"),
+        "START": 'import "player/player.js";',
+    }
+    values = parts | {
+        "STYLE_HASH": _hash(parts["STYLE"]),
+        "HASHES": f"{_hash(parts['MODULES'])} {_hash(parts['START'])}",
+        "TITLE": html.escape(title(game)),
+        "FORMAT": FORMAT,
+        "HEADER": to_json(header, "compact").replace("<", "\\u003c"),
+    }
+    page = Template((web / "player" / places.POLICY).read_text("utf-8")).substitute(values)
+    write_whole(folder / places.POLICY, page, durable=False)
+    for name in (WORKER, LICENSE):
+        write_whole(folder / Path(name).name, (web / name).read_text("utf-8"), durable=False)
+
+
+def _address(text: str, name: str) -> str:
+    """Return a module as an address that holds it; it names other modules by their folder and file."""
+    folder = posixpath.dirname(name)
+    named = re.sub(
+        r'(from|import) "(\.[^"]+)"',
+        lambda found: f'{found[1]} "{posixpath.normpath(posixpath.join(folder, found[2]))}"',
+        text,
+    )
+    return f"data:text/javascript;charset=utf-8,{quote(named, safe=SAFE)}"
+
+
+def _hash(text: str) -> str:
+    """Return the hash by which the page's policy allows a script or style."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

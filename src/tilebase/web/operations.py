@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from tilebase._version import version
 from tilebase.errors import TilebaseError, UsageError
+from tilebase.game.records import MOST_POSITIONS, MOST_TEXT
 from tilebase.questions.fitting import fit_named
 from tilebase.questions.review import review, review_game
 from tilebase.web import documents, schemas
@@ -20,6 +21,8 @@ MOST_BATCH = 1000
 """Most boards of one request."""
 MOST_BODY = 1 << 20
 """Most bytes of the body of a request."""
+MOST_GAME = MOST_TEXT + MOST_TEXT // 8
+"""Most bytes of a body with a game, whose text has longer lines in JSON."""
 MOST_NUMBER = 2**53 - 1
 """Largest whole number of a request: the largest that every JSON reader keeps."""
 
@@ -96,6 +99,8 @@ class Operation:
         The parameters in the address, and the schema of a JSON body; None without a body.
     cost:
         How many probes the request counts for, by its arguments.
+    most_body:
+        Most bytes of the body.
     """
 
     method: Literal["GET", "POST"]
@@ -106,6 +111,7 @@ class Operation:
     parameters: tuple[Parameter, ...] = ()
     body: Schema | None = None
     cost: Callable[[Arguments], int] = lambda _: 1
+    most_body: int = MOST_BODY
 
     def arguments(self, query: Mapping[str, str], path: Mapping[str, str]) -> Arguments:
         """Return the arguments in an address.  Raises `UsageError`."""
@@ -326,7 +332,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST", "/api/review", "What each slide of a written game loses, by one table or by all.", _review,
         schemas.REVIEW,
         body=_body(table=NULLABLE_TEXT, game=schemas.TEXT, objective=NULLABLE_TEXT),
-        cost=lambda given: 10 + len(given["game"]) // 10,
+        cost=lambda given: min(10 + len(given["game"]) // 10, MOST_POSITIONS), most_body=MOST_GAME,
     ),
     Operation(
         "GET", "/api/layers", "How many positions of each sum a table holds.", _layers, schemas.LAYERS,

@@ -51,14 +51,18 @@ function Frame({ kind, label, width, ticks, texts, y, left, right, onClick, chil
   </svg>`;
 }
 
+// The extremes of numbers: a game has more of them than a function takes arguments.
+const least = (numbers) => numbers.reduce((one, other) => Math.min(one, other));
+const most = (numbers) => numbers.reduce((one, other) => Math.max(one, other));
+
 /** The ends of the y axis. */
 function span(values, unit) {
   const known = values.filter((value) => value !== null);
-  const low = known.length ? Math.min(...known) : 0;
-  const high = known.length ? Math.max(...known) : 1;
+  const low = known.length ? least(known) : 0;
+  const high = known.length ? most(known) : 1;
   if (unit === "yes-no" || (unit === "probability" && low === high && (low === 0 || low === 1))) return [0, 1];
-  const least = unit === "probability" ? (low > 0.001 && high < 0.999 ? LEAST_SPAN : 0) : 0;
-  const missing = Math.max(0, (low === high ? Math.abs(low) * 0.2 || 1 : least) - (high - low));
+  const size = unit === "probability" ? (low > 0.001 && high < 0.999 ? LEAST_SPAN : 0) : 0;
+  const missing = Math.max(0, (low === high ? Math.abs(low) * 0.2 || 1 : size) - (high - low));
   const [first, last] = [low - missing / 2, high + missing / 2];
   return unit === "probability" ? [Math.max(0, first), Math.min(1, last)] : [first, last];
 }
@@ -69,9 +73,9 @@ const NEAR = 0.9; // of probabilities that are all larger, the distance from 1 i
 function scaleOf(values, unit) {
   const known = values.filter((value) => value !== null);
   const rests = known.map((value) => 1 - value).filter((rest) => rest > 0);
-  if (unit !== "probability" || !rests.length || Math.min(...known) < NEAR) return { to: (value) => value, from: (height) => height };
-  const least = Math.min(...rests) / 2; // the height of 1 itself
-  return { to: (value) => -Math.log10(Math.max(1 - value, least)), from: (height) => 1 - 10 ** -height };
+  if (unit !== "probability" || !rests.length || least(known) < NEAR) return { to: (value) => value, from: (height) => height };
+  const end = least(rests) / 2; // the height of 1 itself
+  return { to: (value) => -Math.log10(Math.max(1 - value, end)), from: (height) => 1 - 10 ** -height };
 }
 
 /** A path of separate lines; those with an end that is not known are left out. */
@@ -129,15 +133,15 @@ export function LineChart({ values, afters, marks = [], cost = false, current, o
  */
 export function BarChart({ bars, log, current, onPick, label, left, right }) {
   const [ref, width] = useWidth();
-  const most = Math.max(1, ...bars.map((bar) => bar.count));
+  const highest = Math.max(1, ...bars.map((bar) => bar.count));
   const first = bars[0].from;
   const last = bars[bars.length - 1].to;
-  const ticks = log ? powers(most) : [...new Set([0, Math.round(most / 2), most])];
+  const ticks = log ? powers(highest) : [...new Set([0, Math.round(highest / 2), highest])];
   const texts = ticks.map(brief);
   const begin = spaceFor(texts);
   const plotWidth = width - begin - PAD.right;
   const x = (value) => begin + ((value - first) / (last - first || 1)) * plotWidth;
-  const part = (number) => (log ? Math.log10(number + 1) / Math.log10(most + 1) : number / most);
+  const part = (number) => (log ? Math.log10(number + 1) / Math.log10(highest + 1) : number / highest);
   const y = (number) => PAD.top + (1 - part(number)) * plotHeight;
   const base = HIGH - PAD.bottom;
   const pick = onPick && ((event) => onPick(barAt(first + partAt(event, begin) * (last - first), bars)));

@@ -130,7 +130,7 @@ export const Spawning = ({ game }) => html`<${Choice} name="mode" label="Next sp
 /** Begin with the board turned or mirrored, where that changes nothing but the look. */
 export function Turn({ game }) {
   const { info, cells } = game;
-  if (!isFree(info) || game.board.includes("x")) return null;
+  if (!isFree(info) || info.turns === false || game.board.includes("x")) return null;
   const show = (image) => () => game.attempt(() => game.begin(image(cells, info.shape)));
   const square = info.shape[0] === info.shape[1];
   return html`<div class="bar-of-buttons">

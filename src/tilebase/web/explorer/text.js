@@ -40,7 +40,7 @@ function percents(number, margin) {
 }
 
 /** One decimal, two below 100; a whole number without decimals. */
-function amount(number) {
+export function amount(number) {
   if (Number.isInteger(number)) return number.toLocaleString("en-US");
   if (number > 0 && number < 0.01) return power(number);
   const decimals = Math.abs(number) >= 100 ? 1 : 2;
@@ -84,7 +84,7 @@ export function lossText(number, unit, of) {
 }
 
 /** The text of a loss with a minus sign; a negligible one has no sign, and 0 no text. */
-export const lessText = (text) => (text === "0" ? "" : text.startsWith("≈") ? text : `−${text}`);
+export const lessText = (text) => (text === "0" ? "" : /^≈ 0( %)?$/.test(text) ? text : text.startsWith("≈ ") ? `≈ −${text.slice(2)}` : `−${text}`);
 
 /** A change with its sign. */
 export function changeText(number, unit) {
@@ -101,13 +101,18 @@ export function percent(part) {
   return almost ? short(part, "probability") : text;
 }
 
-/** A coarse probability of a packed policy, with the digits that it has; 1 is certain. */
-export function about(value) {
-  if (value === 1) return "100 %";
-  if (value < 4e-6) return "less than 0.0004 %";
-  if (value > 1 - 4e-6) return "more than 99.9996 %";
-  const margin = Math.min(value, 1 - value);
-  return `about ${(100 * value).toFixed(Math.max(0, Math.ceil(-Math.log10(100 * margin))))} %`;
+/** A number that lies between two others, with the digits that are known, but at least one: as a range, or `one` number. */
+export function between(low, high, unit, one = false) {
+  const middle = (low + high) / 2;
+  if (unit === "yes-no" || low === high) return short(middle, unit);
+  const [scale, sign] = unit === "probability" ? [100, " %"] : [1, ""];
+  if (scale === 100 && high < SMALL) return "≈ 0 %";
+  if (scale === 100 && low > 1 - SMALL) return "≈ 100 %";
+  const places = (number) => Math.ceil(-Math.log10(scale * number));
+  const decimals = Math.max(0, Math.min(12, Math.max(places(high - low) - 1, places(Math.abs(middle)))));
+  const text = (number) => (scale * number).toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  const [from, to] = one ? [text(middle), text(middle)] : [text(low), text(high)];
+  return from === to ? `≈ ${from}${sign}` : `${from}–${to}${sign}`;
 }
 
 /** Numbers at the side of a chart: as `short` writes them, or with so many digits that they differ. */

@@ -15,10 +15,9 @@ function* choices(cells, number, begin = 0) {
 const tileOf = (exponent) => String(2n ** BigInt(exponent));
 
 export class Rules {
-  constructor(rules) {
-    Object.assign(this, rules);
-    this.cells = rules.shape.reduce((product, size) => product * size);
-    this.spawns = rules.spawns.map(([exponent, chance]) => ({ tile: 2 ** exponent, chance }));
+  /** `info` is what the server tells of a table; `rules` are those parts of its game that slides and texts need. */
+  constructor(info, rules) {
+    Object.assign(this, info, rules);
   }
 
   /** The words of a board of exponents. */
@@ -101,7 +100,7 @@ export class Rules {
     return [...new Set(single.flat())];
   }
 
-  /** {cells, large}: the board of a text, tiles by rows, and by cell the tiles of a real board that are x.  Raises `BoardError`. */
+  /** {cells, large, turned}: the board of a text, and by cell the tiles of a real board that are x.  Raises `BoardError`. */
   parse(text) {
     const words = text.toLowerCase().split(/[\s,/;|]+/).filter(Boolean);
     if (words.length !== this.cells) {
@@ -132,7 +131,7 @@ export class Rules {
       const marked = cells.map((word, cell) => (large.has(cell) ? "x" : word));
       for (const image of this.#images()) {
         const turned = image.map((cell) => marked[cell]);
-        if (this.#fits(turned)) return { cells: turned, large: image.map((cell) => (large.has(cell) ? cells[cell] : null)) };
+        if (this.#fits(turned)) return { cells: turned, large: image.map((cell) => (large.has(cell) ? cells[cell] : null)), turned: image.some((cell, at) => cell !== at) };
       }
     }
     throw new BoardError("The large tiles of this board do not stand where this game has them, however it is turned, or the board is won already.");
@@ -175,7 +174,6 @@ export class Rules {
     const expected = xs(this.words(this.start.boards[0]));
     if (xs(cells) !== expected) throw new BoardError(`This game has ${expected} times x on the board.`);
     if (!this.#stands(cells)) throw new BoardError("The x do not stand where this game has them.");
-    if (this.#goalSum(cells)) throw new BoardError("This board is won already.");
     if (emptyCells(cells).length === this.cells) throw new BoardError("This board is empty: a game begins with a tile.");
   }
 }

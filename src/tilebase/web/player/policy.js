@@ -1,11 +1,12 @@
-// The packed policy: the best slides of a state, read from files by ranges.  docs/format.md describes them.
+// Packed values: of each slide a cell of a scale, read from a file by ranges.  docs/format.md describes it.
 
 /** A sentence for the player: a file that cannot be read, or is not what it should be. */
 export class PolicyError extends Error {}
 
-const VERSION = 1;
 const ENTRY = 16; // bytes of the index for each block
 const KEPT = 64; // blocks that are kept in memory
+const HALVINGS = 15;
+const CERTAIN = 255; // the cell of a probability of 1
 
 const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
   let found = byte;
@@ -20,88 +21,103 @@ export function crc32(bytes) {
   return (found ^ 0xffffffff) >>> 0;
 }
 
-const suspect = new Set(); // files that were damaged, so that a copy in the browser's cache is not used again
+const CACHE = "tilebase"; // what is kept on this device, so that the page works without a connection
 
-function damaged(name) {
-  suspect.add(name);
-  return new PolicyError(`${name} is damaged, or of another version of this page: load the page again, or copy the whole folder to the host again.`);
-}
-
-/** Ask the host for a file or a range of it. */
-async function ask(name, options = {}) {
-  let response;
-  try {
-    response = await fetch(name, suspect.has(name) ? { ...options, cache: "reload" } : options);
-  } catch {
-    throw new PolicyError(`${name} cannot be read: the connection to the host failed.`);
-  }
-  if (response.ok) return response;
-  if ([404, 410].includes(response.status)) throw new PolicyError(`${name} is not on this host: copy the whole folder there.`);
-  throw new PolicyError(`${name} cannot be read: the host answers with the status ${response.status}.`);
-}
-
-async function bytesOf(response, name) {
-  try {
-    return new Uint8Array(await response.arrayBuffer());
-  } catch {
-    throw new PolicyError(`${name} cannot be read: the connection to the host failed.`);
-  }
-}
-
-/** A file of known size that is read by ranges.  A host that ignores ranges sends the whole file once. */
-class RangedFile {
+/** Part of a file, or all of it: from the host, from what is kept on this device, or from a file that was chosen. */
+export class RangedFile {
   #first = null; // the first request: it shows whether the host knows ranges
-  #whole = null;
+  #whole = null; // a `Blob` of the file, if there is one
 
-  constructor(name, size) {
+  constructor({ name, bytes }) {
     this.name = name;
-    this.size = size;
+    this.size = bytes;
     this.tell = () => {}; // called with the share of the whole file that is here, and with null at the end
   }
 
   /** The bytes from `begin` up to `end`. */
   async read(begin, end) {
     if (this.#first) await this.#first.catch(() => {});
-    if (this.#whole) return this.#whole.subarray(begin, end);
+    if (!this.#whole && !this.#first) await this.#kept();
+    if (this.#whole) return this.#part(begin, end);
     const request = this.#ask(begin, end);
     this.#first ??= request;
     return request;
   }
 
+  /** Read from a file that the player chose. */
+  choose(file) {
+    if (file.name !== this.name || file.size !== this.size) throw new PolicyError(`This page needs the file ${this.name}, which lies beside it.`);
+    this.#whole = file;
+  }
+
   /** Read everything again. */
-  forget() {
+  async forget() {
     this.#first = null;
     this.#whole = null;
+    this.again = "reload"; // not from the browser's cache
+    await globalThis.caches?.delete(CACHE);
+  }
+
+  /** Keep the page and the whole file on this device. */
+  async keep() {
+    const kept = await caches.open(CACHE);
+    for (const one of await kept.keys()) await kept.delete(one);
+    await kept.add("./");
+    await kept.put(this.name, new Response(this.#whole || (await this.#all(await this.#get()))));
+    await navigator.serviceWorker.register("worker.js");
+    await navigator.serviceWorker.ready;
+  }
+
+  /** Whether the whole file is on this device. */
+  async isKept() {
+    return Boolean(await globalThis.caches?.match(this.name).catch(() => null));
+  }
+
+  async #kept() {
+    const found = await globalThis.caches?.match(this.name).catch(() => null);
+    this.#whole ??= found ? await found.blob() : null;
+  }
+
+  async #part(begin, end) {
+    return new Uint8Array(await this.#whole.slice(begin, end).arrayBuffer());
+  }
+
+  async #get(headers = {}) {
+    const response = await fetch(this.name, { headers, cache: this.again || "default" }).catch(() => this.#broken());
+    if (response.ok) return response;
+    if ([404, 410].includes(response.status)) throw new PolicyError(`${this.name} is not on this host: copy the whole folder there.`);
+    throw new PolicyError(`${this.name} cannot be read: the host answers with the status ${response.status}.`);
   }
 
   async #ask(begin, end) {
-    const response = await ask(this.name, { headers: { Range: `bytes=${begin}-${end - 1}` } });
-    if (response.status === 206) {
-      const bytes = await bytesOf(response, this.name);
-      if (bytes.length !== end - begin) throw damaged(this.name);
-      return bytes;
-    }
+    const response = await this.#get({ Range: `bytes=${begin}-${end - 1}` });
+    if (response.status === 206) return new Uint8Array(await response.arrayBuffer().catch(() => this.#broken()));
     this.#whole = await this.#all(response).finally(() => this.tell(null));
-    return this.#whole.subarray(begin, end);
+    return this.#part(begin, end);
   }
 
   /** The whole file, piece by piece. */
   async #all(response) {
-    const bytes = new Uint8Array(this.size);
     const pieces = response.body.getReader();
+    const parts = [];
     let at = 0;
     for (;;) {
-      const { done, value } = await pieces.read().catch(() => {
-        throw new PolicyError(`${this.name} cannot be read: the connection to the host failed.`);
-      });
+      const { done, value } = await pieces.read().catch(() => this.#broken());
       if (done) break;
-      if (at + value.length > this.size) throw damaged(this.name);
-      bytes.set(value, at);
+      parts.push(value);
       at += value.length;
       this.tell(at / this.size);
     }
-    if (at !== this.size) throw damaged(this.name);
-    return bytes;
+    if (at !== this.size) throw this.damaged();
+    return new Blob(parts);
+  }
+
+  #broken() {
+    throw new PolicyError(`${this.name} cannot be read: the connection to the host failed.`);
+  }
+
+  damaged() {
+    return new PolicyError(`${this.name} is damaged, or of another version of this page: load the page again, or copy the whole folder to the host again.`);
   }
 }
 
@@ -150,31 +166,46 @@ export function canonical(board, symmetries) {
   return least;
 }
 
-/** What a block holds: ranks, the best slides of each as bits, and its coarse value if there are values. */
-async function unpack(bytes, first, states, slideBits, values) {
+async function inflate(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  const data = new Uint8Array(await new Response(stream).arrayBuffer());
-  const packed = Math.ceil((states * slideBits) / 8);
-  const slides = Uint8Array.from({ length: states }, (_, at) => {
-    const bit = at * slideBits;
-    return (data[bit >> 3] >> (bit & 7)) & ((1 << slideBits) - 1);
-  });
-  let at = packed + (values ? states : 0);
-  const ranks = new Float64Array(states);
-  ranks[0] = first;
-  for (let state = 1; state < states; state++) {
-    let difference = 0;
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** `count` ascending numbers in LEB128 from data[at] on: the first is `first`, the others are differences. */
+function ascending(data, at, first, count) {
+  const found = new Float64Array(count);
+  found[0] = first;
+  for (let index = 1; index < count; index++) {
     let unit = 1;
-    for (;;) {
-      const byte = data[at++];
-      difference += (byte & 127) * unit;
+    let byte;
+    found[index] = found[index - 1];
+    do {
+      byte = data[at++];
+      found[index] += (byte & 127) * unit;
       unit *= 128;
-      if (!(byte & 128)) break;
-    }
-    ranks[state] = ranks[state - 1] + difference;
+    } while (byte & 128);
   }
+  return { found, at };
+}
+
+/** What a block holds: ranks, and of each the cell of its value, as {begin, size}. */
+async function unpack(bytes, first, count) {
+  const data = await inflate(bytes);
+  const begins = Float64Array.from(data.subarray(0, count));
+  const sizes = new Float64Array(count);
+  let bit = 8 * (count + Math.ceil(count / 2));
+  for (let index = 0; index < count; index++) {
+    const halvings = (data[count + (index >> 1)] >> (4 * (index & 1))) & 15;
+    let size = 1;
+    for (let half = 0; half < halvings; half++, bit++) {
+      size /= 2;
+      if ((data[bit >> 3] >> (bit & 7)) & 1) begins[index] += size;
+    }
+    sizes[index] = size;
+  }
+  const { found: ranks, at } = ascending(data, Math.ceil(bit / 8), first, count);
   if (at !== data.length) throw new RangeError("a block has another length");
-  return { ranks, slides, values: values ? data.subarray(packed, packed + states) : null };
+  return { ranks, begins, sizes };
 }
 
 /** The position of the last number that is at most `wanted`, or -1. */
@@ -190,78 +221,72 @@ function lastAtMost(numbers, wanted, begin = 0, end = numbers.length) {
 
 export class Policy {
   #blocks = new Map(); // promises of the blocks that were used last
-  #index = null;
+  #tail = null;
 
   constructor(header) {
     const { rules, codes, layers, policy } = header;
     this.header = header;
     this.ranks = new Ranks(codes, rules.x, Math.max(0, ...layers.map(([sum]) => sum)));
-    this.file = new RangedFile(policy.name, policy.bytes);
+    this.file = new RangedFile(policy);
     let at = 0;
-    // layers: the sum; where its blocks begin and end in the index; how many states it has
-    this.layers = new Map(layers.map(([sum, states]) => {
+    // layers: the sum; where its blocks begin and end in the index; how many afterstates; the scale
+    this.layers = new Map(layers.map(([sum, count, low, step]) => {
       const begin = at;
-      at += Math.ceil(states / header.block);
-      return [sum, { begin, end: at, states }];
+      at += Math.ceil(count / header.block);
+      return [sum, { begin, end: at, count, low, step }];
     }));
+    this.blocks = at;
   }
 
-  /** The policy of this folder, whose header has this checksum. */
-  static async load(check) {
-    if (typeof DecompressionStream === "undefined") throw new PolicyError("This browser is too old for this page: it needs one of 2024 or later.");
-    const bytes = await bytesOf(await ask("policy.json", { cache: "no-cache" }), "policy.json");
-    let header = null;
-    try {
-      header = JSON.parse(new TextDecoder().decode(bytes));
-    } catch {
-      throw damaged("policy.json");
-    }
-    if (header?.format !== "tilebase policy") throw damaged("policy.json");
-    if (header.version !== VERSION) throw new PolicyError(`policy.json has the version ${header.version}, and this page reads ${VERSION}: copy the whole folder to the host again.`);
-    if (crc32(bytes) !== parseInt(check, 16)) throw damaged("policy.json");
-    return new Policy(header);
-  }
-
-  async #entries() {
-    const { name, bytes: size, check } = this.header.index;
-    const bytes = await bytesOf(await ask(name), name);
-    if (bytes.length !== size || crc32(bytes) !== parseInt(check, 16)) throw damaged(name);
-    const view = new DataView(bytes.buffer);
-    const blocks = size / ENTRY;
-    const [firsts, checks, offsets] = [new Float64Array(blocks), new Uint32Array(blocks), new Float64Array(blocks + 1)];
-    for (let block = 0; block < blocks; block++) {
+  /** The index, and what is corrected: by the sum and rank of a state, its best slides as bits. */
+  async #readTail() {
+    const { bytes: size, tail, check } = this.header.policy;
+    const bytes = await this.file.read(size - tail, size);
+    if (bytes.length !== tail || crc32(bytes) !== parseInt(check, 16)) await this.#refuse();
+    const view = new DataView(bytes.buffer, bytes.byteOffset);
+    const [firsts, checks, offsets] = [new Float64Array(this.blocks), new Uint32Array(this.blocks), new Float64Array(this.blocks + 1)];
+    for (let block = 0; block < this.blocks; block++) {
       firsts[block] = Number(view.getBigUint64(ENTRY * block, true));
       offsets[block + 1] = offsets[block] + view.getUint32(ENTRY * block + 8, true);
       checks[block] = view.getUint32(ENTRY * block + 12, true);
     }
-    return { firsts, checks, offsets };
+    return { firsts, checks, offsets, corrected: await this.#corrected(bytes.subarray(ENTRY * this.blocks)) };
   }
 
-  /** The index; after a failure it is read again. */
-  #getIndex() {
-    this.#index ??= this.#entries().catch((error) => {
-      this.#index = null;
+  async #corrected(bytes) {
+    const data = await inflate(bytes);
+    const found = new Map();
+    let from = 0;
+    for (const [sum, count] of this.header.corrections) {
+      const { found: ranks, at } = ascending(data, from + count, 0, count + 1);
+      for (let index = 0; index < count; index++) found.set(`${sum}:${ranks[index + 1]}`, data[from + index]);
+      from = at;
+    }
+    return found;
+  }
+
+  async #refuse() {
+    await this.file.forget();
+    throw this.file.damaged();
+  }
+
+  /** The tail; after a failure it is read again. */
+  #getTail() {
+    this.#tail ??= this.#readTail().catch((error) => {
+      this.#tail = null;
       throw error;
     });
-    return this.#index;
+    return this.#tail;
   }
 
-  async #readBlock(index, block, states) {
-    const { slideBits, valueStep } = this.header;
-    const bytes = await this.file.read(index.offsets[block], index.offsets[block + 1]);
-    if (crc32(bytes) !== index.checks[block]) {
-      this.file.forget();
-      throw damaged(this.file.name);
-    }
-    try {
-      return await unpack(bytes, index.firsts[block], states, slideBits, valueStep !== null);
-    } catch {
-      throw damaged(this.file.name);
-    }
+  async #readBlock({ firsts, checks, offsets }, block, count) {
+    const bytes = await this.file.read(offsets[block], offsets[block + 1]);
+    if (crc32(bytes) !== checks[block]) await this.#refuse();
+    return unpack(bytes, firsts[block], count).catch(() => this.#refuse());
   }
 
-  #getBlock(index, block, states) {
-    const found = this.#blocks.get(block) ?? this.#readBlock(index, block, states);
+  #getBlock(tail, block, count) {
+    const found = this.#blocks.get(block) ?? this.#readBlock(tail, block, count);
     this.#blocks.delete(block); // the last used comes last
     this.#blocks.set(block, found);
     if (this.#blocks.size > KEPT) this.#blocks.delete(this.#blocks.keys().next().value);
@@ -269,26 +294,40 @@ export class Policy {
     return found;
   }
 
-  /** {best, value} of a state of exponents: its best slides, and its value or null.  Null if it is not held. */
-  async look(board, sum) {
-    const { rules, block: size, valueStep } = this.header;
+  /** [low, high] of a value on the scale of the layer, {low, high, never, certain}; null if an afterstate is not held. */
+  async value(board, sum) {
     const layer = this.layers.get(sum);
     if (!layer) return null;
-    const { image, directions } = canonical(board, rules.symmetries);
-    const rank = this.ranks.of(image);
-    const index = await this.#getIndex();
-    const block = lastAtMost(index.firsts, rank, layer.begin, layer.end);
+    const rank = this.ranks.of(canonical(board, this.header.rules.symmetries).image);
+    const tail = await this.#getTail();
+    const block = lastAtMost(tail.firsts, rank, layer.begin, layer.end);
     if (block < 0) return null;
-    const { ranks, slides, values } = await this.#getBlock(index, block, Math.min(size, layer.states - (block - layer.begin) * size));
+    const { block: size } = this.header;
+    const { ranks, begins, sizes } = await this.#getBlock(tail, block, Math.min(size, layer.count - (block - layer.begin) * size));
     const at = lastAtMost(ranks, rank);
     if (at < 0 || ranks[at] !== rank) return null;
-    const best = rules.directions.filter((_, direction) => (slides[at] >> directions.indexOf(direction)) & 1);
-    return { best, value: values && probability(values[at], valueStep) };
+    return this.#edges(layer, begins[at], sizes[at]);
   }
-}
 
-/** The probability of a coarse value. */
-function probability(byte, step) {
-  if (byte === 255) return 1;
-  return 1 / (1 + Math.exp((128 - byte) * step));
+  #edges({ low, step }, begin, size) {
+    return { low: low + (begin - 1) * step, high: low + (begin + size - 1) * step, never: begin === 0, certain: begin === CERTAIN && !this.header.objective.rounded };
+  }
+
+  /** The cell of a win, in the layer of a sum: as `Scale.of` in src/tilebase/files/policy.py places it. */
+  won(sum) {
+    const { objective, logits } = this.header;
+    const layer = this.layers.get(sum) || { low: 0, step: 1 };
+    if (logits) return { ...this.#edges(layer, CERTAIN, 1), certain: true };
+    const place = Math.min(Math.max((objective.won - layer.low) / layer.step, 0), CERTAIN - 1 - 2 ** -HALVINGS) + 1;
+    return this.#edges(layer, Math.floor(place), 1);
+  }
+
+  /** By direction, whether it is one of the best, of a state whose values do not tell; else undefined. */
+  async corrected(board, sum) {
+    const { corrections, info, rules } = this.header;
+    if (!corrections.length) return undefined;
+    const { image, directions } = canonical(board, rules.symmetries);
+    const bits = (await this.#getTail()).corrected.get(`${sum}:${this.ranks.of(image)}`);
+    return bits === undefined ? undefined : info.directions.map((_, direction) => Boolean((bits >> directions.indexOf(direction)) & 1));
+  }
 }
