@@ -328,6 +328,8 @@ def test_a_pair_of_agents(table):
         mean = sum(row["mine"].get(one.direction, 0) * float(one.value) for one in answer.slides)
         assert row["mine regret"] == pytest.approx(weight * (float(answer.value) - mean), abs=1e-12)
         assert set(row["best"]) == set(answer.best)
+    with pytest.raises(UsageError, match="no agent is named 'yours': the agents are "):
+        found.pair("mine", "yours")
     same = found.pair("best", "best")
     assert (same.difference, same.apart, round(same.agreement, 12)) == (0, 0, 1)
 

@@ -316,11 +316,16 @@ class Comparison:
 
     def score(self, name: str) -> float:
         """Return the normalised score of an agent: 0 for random slides, 1 for optimal play."""
-        return normalised(self.judged[name].value, self.random, self.optimum)
+        return normalised(self._agent(name).value, self.random, self.optimum)
+
+    def _agent(self, name: str) -> Judgement:
+        if name not in self.judged:
+            raise UsageError(f"no agent is named {name!r}: the agents are {', '.join(self.judged)}")
+        return self.judged[name]
 
     def pair(self, first: str, second: str, *, most: int = 10) -> Pair:
         """Compare two agents state by state.  Raises `UsageError` without ``compare(..., keep=True)``."""
-        one, other = self.judged[first], self.judged[second]
+        one, other = self._agent(first), self._agent(second)
         met = one.visited, other.visited
         keys, *at = np.intersect1d(met[0].keys, met[1].keys, True, return_indices=True)
         lost, chances = (one.lost[at[0]], other.lost[at[1]]), (met[0].chances[at[0]], met[1].chances[at[1]])
