@@ -297,7 +297,7 @@ def best_slides(tasks, by_columns, units, outer, inner, afters, states, scratch)
                             d, by_columns, units, kx, ix, ky, y + k, outer, inner, afters.offsets,
                             base[k, d], step[k, d],
                         )  # fmt: skip
-                begin = 0
+                begin = np.int64(0)  # a literal would compile what takes it twice
                 while begin < classes:
                     # The next inner halves that fit into a tile; their values before any of these slides.
                     end, n, first = _reach(begin, left, inner, apart, tile.shape[1])
