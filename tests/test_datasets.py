@@ -203,7 +203,7 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         with pytest.raises(StorageError, match=words):
             write_parquet(table, tmp_path / name)
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"install tilebase\[parquet\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[parquet\]'"):
         to_arrow(table)
 
 

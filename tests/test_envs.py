@@ -449,4 +449,4 @@ def test_an_ended_game_waits_in_the_mode_disabled() -> None:
 def test_a_missing_extra_gets_one_sentence() -> None:
     script = "import sys; sys.modules['gymnasium'] = None\nimport tilebase.envs"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert "MissingExtraError: environments need the package gymnasium: install tilebase[rl]" in done.stderr
+    assert "MissingExtraError: environments need the package gymnasium: in the clone" in done.stderr

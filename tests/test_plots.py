@@ -199,7 +199,7 @@ def test_shades_darken() -> None:
             "no live states up to symmetry",
         ),
         (SMALL, "none/counts.svg", {}, StorageError, r"cannot write .*: the folder .* does not exist"),
-        (SMALL, "counts.svg", {}, MissingExtraError, r"pip install 'tilebase\[plot\]'"),
+        (SMALL, "counts.svg", {}, MissingExtraError, r"pip install '\.\[plot\]'"),
     ],
 )
 def test_bad_requests(result, name, options, error, sentence, tmp_path, monkeypatch) -> None:

@@ -419,7 +419,7 @@ def test_what_no_diagram_can_take_is_refused(options, words):
 
 def test_without_the_library_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "oxidd", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'tilebase\[bdd\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[bdd\]'"):
         library.require_oxidd()
 
 

@@ -123,7 +123,7 @@ def make_dataset(
     MissingExtraError
         If pyarrow is not installed.
     """
-    load_pyarrow("the data set needs pyarrow: install tilebase[parquet]")
+    load_pyarrow("the data set needs pyarrow")
     tasks, to = [benchmark(name) for name in dict.fromkeys(names)], Path(folder)
     if not tasks:
         raise UsageError("name at least one benchmark")

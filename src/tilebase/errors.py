@@ -114,6 +114,11 @@ class ClusterError(TilebaseError, RuntimeError):
 class MissingExtraError(TilebaseError, ImportError):
     """An optional dependency is not installed; the message names the extra."""
 
+    @classmethod
+    def of(cls, missing: str, extra: str) -> MissingExtraError:
+        """Say what is missing, and which extra has it."""
+        return cls(f"{missing}: in the clone of tilebase, run pip install '.[{extra}]'")
+
 
 class MissingObjectiveError(UsageError, KeyError):
     """An objective that a table does not hold."""

@@ -46,7 +46,7 @@ def require_oxidd() -> None:
     try:
         import oxidd  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError("decision diagrams need OxiDD: pip install 'tilebase[bdd]'") from error
+        raise MissingExtraError.of("decision diagrams need OxiDD", "bdd") from error
 
 
 def capacity_for(memory: int) -> int:

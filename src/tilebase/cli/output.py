@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from tilebase._version import version
-from tilebase.errors import MissingExtraError, StorageError, UsageError, readable
+from tilebase.errors import StorageError, UsageError, readable
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
 from tilebase.pictures import PICTURES
@@ -37,7 +37,6 @@ SUFFIXES = {
 }  # fmt: skip
 """What a record holds, by the suffix of its file."""
 Result = TypeVar("Result")
-PYARROW = "Parquet needs pyarrow: pip install 'tilebase[parquet]'"
 PLACES = frozenset(
     ("--output", "-o", "--record", "--work", "-w", "--format", "-f", "--certificate", "-c", "--log")
 )
@@ -255,8 +254,10 @@ class Shown:
             from tilebase.pictures.plots import check_request
 
             check_request(record)
-        if recorded == "parquet" and not is_installed("pyarrow"):
-            raise MissingExtraError(PYARROW)
+        if recorded == "parquet":
+            from tilebase.files.parquet import load_pyarrow
+
+            load_pyarrow()
         from tilebase.files.source import check_output
 
         check_output(record)

@@ -61,9 +61,7 @@ def start(workers: int, silent: float = SILENT_SECONDS) -> LocalWorkers:
     try:
         security = Security.temporary()
     except ImportError as error:
-        raise MissingExtraError(
-            "--cluster local needs the package cryptography: pip install 'tilebase[cluster]'"
-        ) from error
+        raise MissingExtraError.of("--cluster local needs the package cryptography", "cluster") from error
     with ExitStack() as stack:
         complaints = stack.enter_context(TemporaryFile())
         process = subprocess.Popen(

@@ -126,7 +126,7 @@ def executor_of(text: str, memory: int | None = None) -> DaskExecutor:
     try:
         from tilebase.cluster.dask import DaskExecutor
     except ImportError as error:
-        raise MissingExtraError("--cluster needs Dask: pip install 'tilebase[cluster]'") from error
+        raise MissingExtraError.of("--cluster needs Dask", "cluster") from error
     if (workers := workers_here(text)) is not None:
         return _local(workers, memory)
     return DaskExecutor(text if "://" in text else _address_in(Path(text)), memory=memory)

@@ -45,7 +45,6 @@ GROUPS = 8
 """Most row groups of a file; the boards of a large sum are in several files."""
 WAITING = 2
 """Most files that wait to be written."""
-NEEDED = "Arrow and Parquet need pyarrow: install tilebase[parquet]"
 DICTIONARIES = ["cells.list.element"]
 """Columns whose values repeat; a dictionary of others only takes time."""
 SPLITS = ("train", "validation", "test")
@@ -92,7 +91,7 @@ def to_arrow(
         If pyarrow is not installed.
     """
     columns = Columns(table, objective, kind, visits, command, policy=policy)
-    pa, _ = load_pyarrow(NEEDED)
+    pa, _ = load_pyarrow()
     return pa.RecordBatchReader.from_batches(columns.schema, (batch for _, batch in columns.batches()))
 
 
@@ -182,7 +181,7 @@ class Columns:
     @cached_property
     def schema(self) -> Any:
         """The schema of Arrow.  Raises `MissingExtraError`."""
-        pa, cells = load_pyarrow(NEEDED)[0], self.arrays.game.cells
+        pa, cells = load_pyarrow()[0], self.arrays.game.cells
         kinds = {one.name: pa.type_for_alias(one.type) for one in self.columns}
         kinds["cells"] = pa.list_(kinds["cells"], cells)
         return pa.schema(list(kinds.items()), metadata={META: to_json(self._about, "sorted")})
@@ -193,7 +192,7 @@ class Columns:
 
     def arrow(self, layers: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, Any]]:
         """Yield the columns of `layers` as batches of Arrow."""
-        pa, schema = load_pyarrow(NEEDED)[0], self.schema
+        pa, schema = load_pyarrow()[0], self.schema
         for total, columns in layers:
             arrays = [
                 pa.FixedSizeListArray.from_arrays(pa.array(column.ravel()), column.shape[1])
@@ -288,7 +287,7 @@ def _is_data(folder: Path) -> bool:
     names = sorted(path.name for path in folder.iterdir() if path.name != LOCK)
     if not names or not all(NAMED.fullmatch(name) for name in names):
         return False
-    pa, pq = load_pyarrow(NEEDED)
+    pa, pq = load_pyarrow()
     try:
         return META.encode() in (pq.read_schema(folder / names[0]).metadata or {})
     except (pa.ArrowException, OSError):

@@ -29,7 +29,7 @@ from tilebase.errors import MissingExtraError
 try:
     import gymnasium
 except ImportError as error:
-    raise MissingExtraError("environments need the package gymnasium: install tilebase[rl]") from error
+    raise MissingExtraError.of("environments need the package gymnasium", "rl") from error
 
 from tilebase.datasets import BENCHMARKS
 from tilebase.envs.oracle import OracleInfo, VectorOracleInfo

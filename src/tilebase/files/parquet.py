@@ -20,7 +20,7 @@ from tilebase.files.source import check_output
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.storage import atomic_file
 
-NEEDED = "Parquet needs pyarrow: pip install 'tilebase[parquet]'"
+NEEDED = "Arrow and Parquet need pyarrow"
 META, CHECK = b"tilebase", b"tilebase.sha256"
 """Names in the metadata of the file."""
 
@@ -31,7 +31,7 @@ def load_pyarrow(missing: str = NEEDED) -> tuple[Any, Any]:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
-        raise MissingExtraError(missing) from error
+        raise MissingExtraError.of(missing, "parquet") from error
     return pa, pq
 
 

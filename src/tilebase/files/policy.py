@@ -54,7 +54,7 @@ HALVINGS = 15
 CELLS = 254
 """Cells of a scale between its ends, which are cells of their own: 0, and 255 for a certain win."""
 LOGIT = 0.2
-"""The width of a cell of logits, log(p / (1 - p)): p and 1 - p differ by a fifth over a cell."""
+"""The least width of a cell of logits, log(p / (1 - p)): p and 1 - p differ by a fifth over a cell."""
 _ENTRY = struct.Struct("<QLL")
 
 
@@ -127,10 +127,12 @@ class Scale:
         never = values <= objective.lost if objective.counts_to_win else values == -np.inf
         if objective.unit in ("probability", "yes-no"):
             win, lose = (1 + values, -values) if objective.lost else (values, 1 - values)
-            low, step = -CELLS / 2 * LOGIT, LOGIT
             with np.errstate(divide="ignore", invalid="ignore"):
                 numbers = np.log(win) - np.log(lose)
             never, certain = never | (win <= 0), lose <= 0
+            # The first cell also has all lower chances; no win is so likely that it is above the last.
+            low = -CELLS / 2 * LOGIT
+            step = float(np.max(numbers, initial=-low, where=~(never | certain)) - low) / CELLS
         else:
             some = values[~never] if not never.all() else np.zeros(1)
             low, step = float(some.min()), float(some.max() - some.min()) / (CELLS - 1) or 1.0

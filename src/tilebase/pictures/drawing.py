@@ -112,7 +112,7 @@ def require_matplotlib() -> None:
         with library_errors(*MATPLOTLIB):
             import matplotlib.figure  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError("pictures need matplotlib: pip install 'tilebase[plot]'") from error
+        raise MissingExtraError.of("pictures need matplotlib", "plot") from error
 
 
 def head(axes: Axes, title: str, below: str) -> None:

@@ -188,7 +188,7 @@ def to_mdp(
     try:
         import scipy.sparse  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError("decision processes need scipy: pip install 'tilebase[mdp]'") from error
+        raise MissingExtraError.of("decision processes need scipy", "mdp") from error
     allowed = Allowance.of(**use)
     admit(listing_pairs(game, symmetric=symmetric), allowed, lambda _: "choose a smaller game")
     listed = _Listed(GameArrays(game), chosen, symmetric, merge)

@@ -276,7 +276,7 @@ class Table(Solved):
     def _answer(self, board: Board, objective: Objective) -> Answer:
         decides = self._decides(objective)
         answer = self._answer_alone(board, objective, known=decides)
-        loss = self._loss_beside(objective)
+        loss = self.loss_beside(objective)
         if loss is None or isinstance(answer.value, Below):
             return answer
         # Small probabilities to lose differ where those to win are rounded to the same number.
@@ -324,7 +324,8 @@ class Table(Solved):
     def _value(self, number: Number, total: int, objective: Objective) -> Value:
         return self.rounding(objective).value(number, total)
 
-    def _loss_beside(self, objective: Objective) -> Objective | None:
+    def loss_beside(self, objective: Objective) -> Objective | None:
+        """Return `loss` if the table has it beside `win`: it tells slides apart that win almost surely."""
         return find_objective(self.objectives, "loss") if proves_certain(objective) else None
 
     def _slide_value(self, after: Cells, wins: bool, worth: Number, objective: Objective) -> Value:
@@ -338,7 +339,7 @@ class Table(Solved):
         number = self.prober.afterstate(after, objective)
         if proves_certain(objective) and number == 1 and self._is_forced(after):
             return Exact(1)
-        value, loss = self._value(number, self.game.sum(after), objective), self._loss_beside(objective)
+        value, loss = self._value(number, self.game.sum(after), objective), self.loss_beside(objective)
         return value if loss is None else with_complement(value, self._after_value(after, loss))
 
     def _is_forced(self, after: Cells) -> bool:

@@ -120,7 +120,7 @@ def export_page(
     output:
         A new folder, or one with a page of an earlier call, which is replaced as a whole.
     objective:
-        The objective of optimal play; None for the first.
+        The objective of optimal play; None for the first, or for `loss` beside `win`, by which `probe` plays.
     anyway:
         Write the policy even if it is large.
 
@@ -137,6 +137,8 @@ def export_page(
     """
     opened = open_table(table)
     chosen = opened.objective(objective)
+    if objective is None:
+        chosen = opened.loss_beside(chosen) or chosen
     reachable_folder(opened)
     reader = LayerReader(opened.name, opened.game, opened.layers, (chosen,))
     _check_size(opened, afterstate_counts(opened), anyway)

@@ -50,11 +50,11 @@ def cuda_library() -> Any:
     try:
         from numba import cuda
     except ImportError as error:
-        raise MissingExtraError("cuda needs numba-cuda: pip install 'tilebase[cuda]'") from error
+        raise MissingExtraError.of("cuda needs numba-cuda", "cuda") from error
     if not cuda.is_available():
-        raise MissingExtraError(
-            "there is no CUDA device, or no driver or toolkit for it: choose the space all, or see "
-            "pip install 'tilebase[cuda]'"
+        raise MissingExtraError.of(
+            "no CUDA device, driver or toolkit for it was found: choose the space all, or",
+            "cuda",
         )
     return cuda
 

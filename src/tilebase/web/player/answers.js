@@ -95,13 +95,14 @@ export class Answers {
   }
 
   /** A value as the server writes it, of the cell in which it lies. */
-  #value({ low, high, never, certain }) {
+  #value({ low, high, never, open, certain }) {
     const { logits, objective } = this.policy.header;
     const { unit, lost, discount, rounded } = objective;
     if (never && !logits) return { kind: "about", short: "never", text: "never", float: null };
     const whole = !rounded && high - low <= 1; // the one whole number of this cell
-    const edges = !logits ? (whole ? [Math.ceil(low), Math.ceil(low)] : [low, high]) : never ? [0, 0] : certain ? [1, 1] : [logistic(low), logistic(high)];
-    const told = edges.map((edge) => discount * (!lost ? edge : logits ? 1 - edge : -edge));
+    const logit = never ? [-Infinity, -Infinity] : certain ? [Infinity, Infinity] : [open ? -Infinity : low, high];
+    const edges = logits ? logit : whole ? [Math.ceil(low), Math.ceil(low)] : [low, high];
+    const told = edges.map((edge) => (lost ? -edge : edge)).map((edge) => discount * (logits ? logistic(edge) : edge));
     const ends = lost ? told.reverse() : told;
     const short = between(...ends, unit);
     return { kind: "about", short, text: short, float: (ends[0] + ends[1]) / 2, ends };

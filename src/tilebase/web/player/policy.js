@@ -310,7 +310,7 @@ export class Policy {
   }
 
   #edges({ low, step }, begin, size) {
-    return { low: low + (begin - 1) * step, high: low + (begin + size - 1) * step, never: begin === 0, certain: begin === CERTAIN && !this.header.objective.rounded };
+    return { low: low + (begin - 1) * step, high: low + (begin + size - 1) * step, never: begin === 0, open: begin === 1, certain: begin === CERTAIN && !this.header.objective.rounded };
   }
 
   /** The cell of a win, in the layer of a sum: as `Scale.of` in src/tilebase/files/policy.py places it. */
