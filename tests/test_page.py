@@ -282,6 +282,14 @@ def test_numbers_are_written_as_python_writes_them(visit: Open) -> None:
     assert page.evaluate(script, [meaning.unit for meaning in MEANINGS.values()]) == [
         not meaning.end and meaning.unit not in ("probability", "yes-no") for meaning in MEANINGS.values()
     ]
+    ranges = [[0.74, 0.75], [6e-18, 8e-18], [7e-18, 7.01e-18], [0, 8e-18], [1 - 1e-8, 1]]
+    script = """async (all) => {
+        const { between } = await import("/text.js");
+        return all.map((one) => between(...one, "probability"));
+    }"""
+    assert page.evaluate(script, ranges) == [
+        "74–75 %", "6.0e-16–8.0e-16 %", "≈ 7.0e-16 %", "below 8.0e-16 %", "≈ 100 %",
+    ]  # fmt: skip
 
 
 def test_what_slides_lost_is_told_and_the_course_leads_there(play: Open) -> None:

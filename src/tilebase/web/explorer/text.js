@@ -106,7 +106,10 @@ export function between(low, high, unit, one = false) {
   const middle = (low + high) / 2;
   if (unit === "yes-no" || low === high) return short(middle, unit);
   const [scale, sign] = unit === "probability" ? [100, " %"] : [1, ""];
-  if (scale === 100 && high < SMALL) return "≈ 0 %";
+  if (scale === 100 && high < SMALL) {
+    const [from, to] = (one ? [middle, middle] : [low, high]).map((number) => (100 * number).toExponential(1));
+    return low === 0 ? `below ${to} %` : from === to ? `≈ ${to} %` : `${from}–${to} %`;
+  }
   if (scale === 100 && low > 1 - SMALL) return "≈ 100 %";
   const places = (number) => Math.ceil(-Math.log10(scale * number));
   const decimals = Math.max(0, Math.min(12, Math.max(places(high - low) - 1, places(Math.abs(middle)))));
