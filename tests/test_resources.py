@@ -18,7 +18,7 @@ import pytest
 
 from stopping import raise_at
 from tilebase import Use, count, evaluate, prove, solve, symbolic
-from tilebase.cli import main, output
+from tilebase.cli import main
 from tilebase.cli.dialogue import Dialogue
 from tilebase.costs import estimate, reachable
 from tilebase.costs import passes as boards
@@ -536,9 +536,9 @@ def test_files_that_cannot_be_written(command, refused):
 
 @pytest.mark.usefixtures("idle", "folder")
 def test_extras_that_are_missing(monkeypatch, refused):
-    monkeypatch.setattr(output.importlib.util, "find_spec", lambda _: None)
-    refused(["count", "3x3", "64", "--record", "x.parquet"], 1, "Parquet needs pyarrow: pip install")
-    refused(["solve", "3x3", "64", "--record", "x.parquet"], 1, "Parquet needs pyarrow: pip install")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    refused(["count", "3x3", "64", "--record", "x.parquet"], 1, "Parquet need pyarrow: in the clone")
+    refused(["solve", "3x3", "64", "--record", "x.parquet"], 1, "Parquet need pyarrow: in the clone")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     refused(["count", "3x3", "64", "--record", "x.svg"], 1, "pictures need matplotlib")
     assert not Path("x.parquet").exists()

@@ -321,10 +321,10 @@ def test_a_folder_of_tables(tables: Path, tmp_path: Path, capsys: pytest.Capture
     file.write_text("2,2,0/0,0,0/0,0,0\n4,0,0/0,2,0/0,0,0")
     assert main(["review", str(tables), str(file)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("3x3: positions, 2 positions: probability to win, proved\n")
+    assert out.startswith("moves 1 to 2, 3x3: positions, 2 positions: probability to win, proved\n")
     assert "2x3: " not in out
     assert main(["review", str(tables), str(file), "-f", "json", "--objective", "score"]) == 0
-    assert list(json.loads(capsys.readouterr().out)["reviews"]) == ["3x3", "good"]
+    assert len(json.loads(capsys.readouterr().out)["endgames"]) == 1
     assert main(["review", str(tables), str(file), "-f", "csv"]) == 0
     assert capsys.readouterr().out.startswith("table,number,board")
 
@@ -337,7 +337,7 @@ def test_a_folder_of_tables(tables: Path, tmp_path: Path, capsys: pytest.Capture
         ("review nowhere good.txt", 1, "nowhere not found"),
         ("review 3x3 bytes", 2, "bytes is not text in UTF-8"),
         ("review 3x3 empty", 2, "there is no game to review: the text is empty"),
-        ("review 3x3 long", 2, "more than 1,048,576 bytes is not read"),
+        ("review 3x3 long", 2, "more than 16,777,216 bytes is not read"),
         ("review 3x3 good.txt -f fun", 2, "format 'fun' does not exist"),
         ("review 3x3 good.txt --objective fun", 2, "has no values of fun"),
         ("review 2x3 good.txt", 2, "line 1: the board has 9 cells"),
@@ -352,7 +352,7 @@ def test_bad_input(tables: Path, tmp_path: Path, monkeypatch, capsys, arguments,
     (tmp_path / "small.txt").write_text("2,2/2,2")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "empty").write_text("\n")
-    (tmp_path / "long").write_text("2" * 2_000_000)
+    (tmp_path / "long").write_text("2" * 17_000_000)
     assert main(arguments.split()) == status
     err = capsys.readouterr().err
     assert message in " ".join(err.split())

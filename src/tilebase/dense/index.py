@@ -247,11 +247,11 @@ class PerfectIndex:
     @cached_property
     def mirrors(self) -> tuple[bool, bool]:
         """Whether the game keeps the mirror images that exchange top and bottom, left and right half."""
-        a, b, c, _ = (part.cells for part in self.parts)
+        a, b, c, d = (part.cells for part in self.parts)
         up_down, left_right = (
             tuple(self._image(axis, range(self.game.cells))) in symmetries(self.game)
-            and {*self._image(axis, a)} == {*other}
-            for axis, other in zip(self.axes, (c, b), strict=True)
+            and all({*self._image(axis, one)} == {*other} for one, other in pairs)
+            for axis, pairs in zip(self.axes, (((a, c), (b, d)), ((a, b), (c, d))), strict=True)
         )
         return up_down, left_right
 
