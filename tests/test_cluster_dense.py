@@ -259,8 +259,8 @@ LIMITED = "3x4 64 --limits 32,32,32,16/32,32,16,16/16,16,16,16"
         (f"force {LIMITED} --engine dense", ["solve all boards for guaranteed"]),
         (f"force {LIMITED}", ["force by search", "force by a pass in its place"]),
         # Without a table, a formation is solved on the boards that take less time: the plan is for both.
-        ("solve --formation 442 64", ["solve for win", "solve all boards for win"]),
-        ("solve --formation 442 64 -o t", ["solve for win"]),
+        ("solve --formation 442 64", ["solve for win, no table", "solve all boards for win"]),
+        ("solve --formation 442 64 -o t", ["solve for win, table kept"]),
     ],
 )
 def test_a_plan_of_a_pass_is_printed_and_nothing_is_begun(command, passes, folder, capsys) -> None:

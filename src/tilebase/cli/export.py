@@ -222,23 +222,23 @@ def graph(
         most = states.max_states if states.max_states is not None else DRAWN if drawn else WRITTEN
         found, summary = _drawn(make_game(shape, goal, game), states, worth, most)
     for file in files:
-        _write_graph(found, file)
-        sys.stdout.write(f"{file}: {summary}\n")
+        sys.stdout.write(f"{file}: {summary}{_write_graph(found, file)}\n")
     if not files:
         sys.stdout.write(found.dot())
     return 0
 
 
-def _write_graph(found: Picture, file: Path) -> None:
-    """Write a graph in the format of the suffix of its file."""
+def _write_graph(found: Picture, file: Path) -> str:
+    """Write a graph in the format of the suffix of its file, and return the size of print in words."""
     from tilebase.pictures.drawing import with_metadata
     from tilebase.pictures.vector import draw_svg
 
     suffix = file.suffix.lower()
     if suffix in PICTURES[1:]:
-        draw_svg(found.svg(), file)
-    else:
-        write_text(found.dot() if suffix in DOT else with_metadata(found.svg()), file)
+        width, height = draw_svg(found.svg(), file)
+        return f", {width:.0f} x {height:.0f} inches"
+    write_text(found.dot() if suffix in DOT else with_metadata(found.svg()), file)
+    return ""
 
 
 def _drawn(game: Game, states: StateOptions, worth: ValueOptions, most: int) -> tuple[Picture, str]:

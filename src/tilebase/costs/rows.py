@@ -124,7 +124,8 @@ def solving(
         shared = workers is not None
         within = within_disk(machine, folder or _of_runs())
         found = expected("reachable", objectives, within, down_to=down_to, keep=keep, shared=shared)(game)
-        what = f"solve for {', '.join(one.label for one in objectives)}"
+        kept = "table kept" if keep else "no table"
+        what = f"solve for {', '.join(one.label for one in objectives)}, {kept}"
         rows.append(_row(what, found, allowed, folder, workers, reachable.is_shared(game)))
     if space == "all" or (space == "auto" and not keep):
         from tilebase.costs.passes import passing

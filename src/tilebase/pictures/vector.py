@@ -28,8 +28,11 @@ _STEP = re.compile(r"([MmLHhVvCz])([^MmLHhVvCz]*)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
-def draw_svg(svg: str, file: Path) -> None:
-    """Draw a graph into a file, in the format of its suffix.  Raises as `drawing.picture` does."""
+def draw_svg(svg: str, file: Path) -> tuple[float, float]:
+    """Draw a graph into a file, in the format of its suffix; return its width and height in inches.
+
+    Raises as `drawing.picture` does.
+    """
     root = ElementTree.fromstring(svg)
     width, height = _numbers(root.attrib["viewBox"])[2:]
     with picture(file, width / POINTS, height / POINTS) as figure:
@@ -39,6 +42,7 @@ def draw_svg(svg: str, file: Path) -> None:
         axes.set_ylim(height, 0)
         axes.axis("off")
         _draw(root, _Pen(axes, width, height))
+    return width / POINTS, height / POINTS
 
 
 def _numbers(text: str) -> list[float]:
