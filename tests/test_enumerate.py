@@ -22,6 +22,8 @@ from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical_starts
 from tilebase.questions.count import count
+from tilebase.questions.force import force
+from tilebase.questions.solve import solve
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.small.oracle import decided
 from tilebase.sparse import index, maps, sizes
@@ -323,6 +325,22 @@ def test_a_pass_reports_its_end_in_any_case(due, monkeypatch):
     assert (len(seen) > len(result.sums)) == due
     assert (seen[-1].step, seen[-1].fraction) == ("done", 1.0)
     assert seen[-1].positions == result.total("states")
+
+
+PASSES = {
+    "solve": lambda game, **how: solve(game, "win", space="reachable", **how),
+    "pass": lambda game, **how: solve(game, "win", space="all", **how),
+    "bits": lambda game, **how: force(game, engine="dense", **how),
+}
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_what_is_done_grows_to_the_whole(name, monkeypatch):
+    monkeypatch.setattr(Pace, "due", lambda _: True)
+    seen: list[Progress] = []
+    PASSES[name](Game("2x3", 32), progress=seen.append, threads=1)
+    parts = [one.fraction for one in seen]
+    assert parts == sorted(parts) and 0 <= parts[0] < 0.5 and parts[-1] == 1.0
 
 
 def test_boards_that_do_not_fit():

@@ -43,7 +43,7 @@ def test_order_of_the_group(game: Game, order: int) -> None:
     [((1, 1), 0, 1), ((1, 3), 2, 2), ((2, 3), 7, 4), ((3, 3), 12, 8), ((2, 2, 2), 12, 48), ((1, 2, 3), 7, 4)],
 )
 def test_a_grid(shape: tuple[int, ...], pairs: int, order: int) -> None:
-    grid = grid_of(shape)
+    grid = grid_of(shape, False)
     own = tuple(range(grid.cells))
     assert len(set(grid.neighbours)) == len(grid.neighbours) == pairs
     assert grid.symmetries[0] == own

@@ -118,7 +118,7 @@ class Formation:
     @property
     def grid(self) -> Grid:
         """The cells of its boards."""
-        return grid_of(self.shape)
+        return grid_of(self.shape, False)
 
     @cached_property
     def x_cells(self) -> tuple[int, ...]:

@@ -33,7 +33,7 @@ class Grid:
     wide:
         Whether each cell has a byte in a key: see `WideGame`.
 
-    >>> grid_of((2, 3)).lines["right"], grid_of((2, 3)).rows("abcdef", "")
+    >>> grid_of((2, 3), False).lines["right"], grid_of((2, 3), False).rows("abcdef", "")
     (((2, 1, 0), (5, 4, 3)), 'abc/def')
     """
 
@@ -121,7 +121,7 @@ def by_rows(words: Sequence[str], width: int, between: str = ",") -> str:
 
 
 @lru_cache(maxsize=64)
-def grid_of(shape: tuple[int, ...], wide: bool = False) -> Grid:
+def grid_of(shape: tuple[int, ...], wide: bool) -> Grid:
     """Return the grid of a shape; what was computed of it once is kept."""
     return Grid(shape, wide)
 

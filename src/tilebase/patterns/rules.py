@@ -73,7 +73,7 @@ class Rules:
     @cached_property
     def grid(self) -> Grid:
         """The cells of the board."""
-        return grid_of((self.rows, self.columns))
+        return grid_of((self.rows, self.columns), False)
 
     @property
     def cells(self) -> int:
