@@ -407,7 +407,10 @@ def test_one_goal_of_one_formation(capsys):
     # As docs/formations.md solves it.
     assert found["L1"]["chance"] == pytest.approx(0.990459913394, abs=1e-12)
     assert main(["plan", "--formation", "L1", "64", "-f", "json"]) == 0
-    assert {one["what"] for one in json.loads(capsys.readouterr().out)} >= {"count", "solve for win, no table"}
+    assert {one["what"] for one in json.loads(capsys.readouterr().out)} >= {
+        "count",
+        "solve for win, no table",
+    }
 
 
 def test_solve_prints_the_value_of_each_start_board(capsys):
