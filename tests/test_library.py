@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,9 +15,10 @@ from playwright.sync_api import Browser, Page, expect
 from serving import SECONDS, Served, check_accessible, serving
 from tilebase import open_table, solve
 from tilebase.cli import main
-from tilebase.errors import BoardError, MissingBoardError
+from tilebase.errors import BoardError, GameError, MissingBoardError, UsageError
 from tilebase.game.formations import formation, formations
 from tilebase.game.game import Game
+from tilebase.questions import fitting
 from tilebase.questions.fitting import catalogue, fit_named, fits, is_board
 from tilebase.tables.large_tiles import large_tiles_of, read_tiles
 
@@ -46,7 +48,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_the_games_of_a_board(board: str, names: list[str]):
     found = fits(board)
-    assert [fit.name for fit in found][: len(names)] == names
+    assert [fit.name for fit in found if not fit.alone][: len(names)] == names
     assert [fit.expected.seconds for fit in found] == sorted(fit.expected.seconds for fit in found)
 
 
@@ -79,7 +81,7 @@ def test_equal_large_tiles_count_only_if_there_is_no_other_way():
         ("2,4,2,4/4,2,4,2/2,4,2,4/4,2,4,2", MissingBoardError, "no formation has this board; the nearest is"),
         ("0x123", BoardError, "write its rows"),
         ("hello", BoardError, "write its rows"),
-        ("2,4/8", BoardError, "write its rows"),
+        ("2,4/8", BoardError, "row 1 of the board has 2 cells and row 2 has 1"),
         ("3,4/0,8", BoardError, "3"),
         ("{}", BoardError, "not a board in JSON"),
         ("32,2/4,8", MissingBoardError, "no game of 2x2 that can be solved fits this board"),
@@ -120,6 +122,45 @@ def test_names_of_tables():
     assert len({fit.name for fit in catalogue()}) == len(catalogue())
 
 
+@pytest.mark.parametrize(
+    ("board", "name"),
+    [("0,2,2,0/2,0,0,4/16,256,32,64/128,512,2048,1024", "44-16"), ("2,4,8/2,0,0", "2x3-32")],
+)
+def test_a_table_of_the_board_alone(
+    board: str, name: str, library: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    """It says of the board what the whole table says, and is found by its command and by its name."""
+    monkeypatch.setattr(fitting, "ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(fitting, "_found", lambda _: [fit_named(name)])
+    alone, whole = fits(board)
+    assert (alone.alone, whole.alone, fit_named(alone.name)) == (True, False, alone)
+    assert alone.expected.upper
+    assert alone.expected.seconds <= whole.expected.seconds
+    command = alone.command(library)
+    assert main(["probe", board]) == 1
+    assert command in capsys.readouterr().out
+    assert main(shlex.split(command)[1:]) == 0
+    assert f"from {alone.game.start}" in capsys.readouterr().out or not alone.formation
+    solve(whole.game, table=library / name)
+    with open_table(library / alone.name) as first, open_table(library / name) as other:
+        one, two = first.probe(board), other.probe(board)
+        assert first.manifest.counts["afterstates"] < other.manifest.counts["afterstates"]
+    assert (one.value, one.best) == (two.value, two.best)
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "why"),
+    [
+        ("44-16-ffff", BoardError, "is not a tile"),
+        ("2x3-32-fff000", GameError, "start"),
+        ("2x3-32-", UsageError, "does not name a table"),
+    ],
+)
+def test_names_of_no_board(name: str, error: type[Exception], why: str):
+    with pytest.raises(error, match=why):
+        fit_named(name)
+
+
 # -- on the command line -----------------------------------------------------------------------------
 
 
@@ -148,7 +189,7 @@ def test_the_library_answers(library: Path, capsys: pytest.CaptureFixture[str]):
         answer = table.probe(SMALL)
     assert f"2x3-32: 2x3, to 32\nprobability to win: {answer.value}" in printed
     assert main(["play", SMALL, "--auto", "--delay", "0", "--seed", "1"]) == 0
-    assert "2x3-16" in capsys.readouterr().err  # the larger chance
+    assert "2x3-32" in capsys.readouterr().err  # the larger goal
 
 
 def test_a_game_is_reviewed_by_the_library(library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -156,6 +197,10 @@ def test_a_game_is_reviewed_by_the_library(library: Path, tmp_path: Path, capsys
     game.write_text("2,4,8/2,0,0\n2,0,0/4,4,8\n")
     assert main(["review", str(game)]) == 1
     assert f"your library {library} has no table" in capsys.readouterr().err
+    game.write_text(f"{BOARD}\n")
+    assert main(["review", str(game)]) == 1
+    assert f"tilebase solve --formation 442 256 -o {library}/442-256" in capsys.readouterr().out
+    game.write_text("2,4,8/2,0,0\n2,0,0/4,4,8\n")
     solve(Game("2x3", 16), table=library / "2x3-16")
     assert main(["review", str(game)]) == 0
     alone = capsys.readouterr().out

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from tilebase.cli.output import tell_doubts
 from tilebase.errors import MissingLayerError
-from tilebase.objectives.numbers import byte_text, chance_text
-from tilebase.runtime.measured import duration
+from tilebase.objectives.numbers import chance_text, share_text
 from tilebase.runtime.paths import library_folder
 from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tilebase.cli.output import Shown
+    from tilebase.questions.fitting import Fit
     from tilebase.tables.folders import TableFolder
 
+MOST_ASKED, MOST_OFFERED = 40, 6
+"""How many positions of a written game are looked at to find tables for it, and how many tables are named."""
 LARGE_EQUAL = "two large tiles of this board are equal: they can merge, which no table knows"
 
 
@@ -48,16 +52,7 @@ def offer(board: str, shown: Shown, why: str = "") -> None:
 
     found, folder = fits(board), library_folder()
     possible, others = ([fit for fit in found if bool(fit.problem) == no] for no in (False, True))
-    rows = [
-        {
-            "": fit.name,
-            "x, o": fit.formation.picture if fit.formation else "",
-            "chance": chance_text(fit.chance),
-            "time": duration(max(1.0, fit.expected.seconds)),
-            "disk": byte_text(int(fit.expected.disk)),
-        }
-        for fit in possible
-    ]
+    rows = [_row(fit) for fit in possible]
     text = f"{why}\n" if why else ""
     text += f"These tables would hold the board:\n{table_text(rows)}" if rows else ""
     if others:
@@ -77,3 +72,31 @@ def offer(board: str, shown: Shown, why: str = "") -> None:
     ]  # fmt: skip
     shown.write(rows, document, data=document, text=text, game=None)
     tell_doubts()
+
+
+def offer_for_game(boards: Sequence[str]) -> str:
+    """Return which tables would judge how much of a written game, and the command for the first; or nothing.
+
+    Raises `BoardError` if one of the positions is no board.
+    """
+    from tilebase.questions.fitting import fits_of_all
+
+    asked = boards[:: max(1, len(boards) // MOST_ASKED)]
+    found = [(fit, count) for fit, count in fits_of_all(asked) if not fit.problem][:MOST_OFFERED]
+    if not found:
+        return ""
+    rows = [_row(fit) | {"of the game": share_text(count / len(asked))} for fit, count in found]
+    command = found[0][0].command(library_folder())
+    return f"These tables would judge parts of it:\n{table_text(rows)}The first: {command}\n"
+
+
+def _row(fit: Fit) -> dict[str, str]:
+    """Return the row of a table that can be solved."""
+    time, disk = fit.takes
+    return {
+        "": f"{fit.name.rpartition('-')[0]}, from this board" if fit.alone else fit.name,
+        "x, o": fit.formation.picture if fit.formation else "",
+        "chance": chance_text(fit.chance),
+        "time": time,
+        "disk": disk,
+    }

@@ -161,9 +161,12 @@ class GameOptions(RuleOptions):
     """The rules of a game with random spawns."""
 
     spawn: SpawnOption = "1/10"
-    start: Annotated[str, Parameter(help="two-tiles (the real game), empty (a spawn first), or a board.")] = (
-        "two-tiles"
-    )
+    start: Annotated[
+        str,
+        Parameter(
+            help="two-tiles (the real game), empty (a spawn first), or a board; of a formation, a real board."
+        ),
+    ] = "two-tiles"
 
 
 @Parameter(name="*", group=RULES)
@@ -190,7 +193,7 @@ class SolvedOptions(RuleOptions):
     spawn: SpawnOption = "1/10"
 
 
-WITH_FORMATION = ("spawn", "spawns", "formation", "rules")
+WITH_FORMATION = ("spawn", "spawns", "start", "formation", "rules")
 """The options that go with a formation; it says all others itself."""
 RULES_OF_FORMATIONS = frozenset(("goal-sum", "horizon", "steps", "at-least"))
 RARE_RULES = RULES_OF_FORMATIONS | {"walls", "unmergeable", "masks"}
@@ -234,7 +237,13 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
     if goal is not None or not re.fullmatch(r"\d{0,9}", shape.strip()):
         given = shown(shape if goal is None else f"{shape} {goal}", 80)
         raise UsageError(f"with a formation, give the goal alone: --formation {named} 512, not {given}")
-    return chosen.game(int(shape) if shape.strip() else None, spawn=spawn, **rules)
+    found = chosen.game(int(shape) if shape.strip() else None, spawn=spawn, **rules)
+    start = getattr(options, "start", None)
+    if start is None or start == type(options).start:
+        return found
+    from tilebase.tables.large_tiles import started_from
+
+    return started_from(found, start)
 
 
 def parse_rules(given: str | None) -> dict[str, Any]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.library import open_library
+from tilebase.cli.library import offer_for_game, open_library
 from tilebase.cli.options import ShownOptions
 from tilebase.cli.output import Shown
 from tilebase.cli.probe import LabelOption, check_order
-from tilebase.errors import MissingBoardError, UsageError
+from tilebase.errors import BoardError, MissingBoardError, MissingLayerError, UsageError
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import MISTAKE_TEXT, loss_text, share_text
 from tilebase.objectives.values import short_text
@@ -59,8 +60,14 @@ def review(
 
     show = shown.checked()
     if game is None:
-        with open_library() as tables:
-            return _review_folder(tables, _read(table), objective, show)
+        text = _read(table)
+        try:
+            opening = open_library()
+        except MissingLayerError:
+            sys.stdout.write(offer_for_game(_positions(text)))
+            raise
+        with opening as tables:
+            return _review_folder(tables, text, objective, show)
     check_order("review", table, game)
     text = _read(game)
     if holds_tables(table):
@@ -80,16 +87,36 @@ def _review_folder(tables: TableFolder, text: str, objective: str | None, show: 
 
     found = review_game(tables.tables, text, objective)
     if not found.reviewed:
+        sys.stdout.write(offer_for_game([move.board for move in found.moves]))
         raise MissingBoardError(f"no table in {tables.path} knows a slide of this game")
-    text = ""
+    parts = {}
     for one in found.endgames:
         table = tables.tables[one.table]
         moves = found.moves[one.first - 1 : one.last]
         part = replace(found, meaning=table.meaning(objective), unit=table.unit(objective), moves=moves)
-        text += f"moves {one.first:,} to {one.last:,}, {one.table}: {_described(part)}\n"
+        parts[f"moves {one.first:,} to {one.last:,}, {one.table}"] = part
+    judged = {name: part for name, part in parts.items() if part.reviewed}
+    text = f"{table_text([_endgame(name, part) for name, part in judged.items()])}\n"
+    text += "".join(f"{name}: {_described(part)}\n" for name, part in judged.items())
+    if others := [name for name in parts if name not in judged]:
+        text += f"held by a table, but no slide is judged: {'; '.join(others)}\n"
     rows = [{"table": move.table} | row for move, row in zip(found.moves, _rows(found), strict=True)]
     show.write(rows, found.as_dict(), text=text, game=None)
     return 0
+
+
+def _positions(text: str) -> list[str]:
+    """Return the positions of a written game on 4x4, the board of formations; none of a game on another."""
+    from tilebase.game.game import Game
+    from tilebase.game.records import parse_game, text_of
+    from tilebase.questions.review import read_written
+
+    game = Game("4x4", 8)
+    try:
+        written = parse_game(game, text, partial(read_written, game))
+    except BoardError:
+        return []
+    return [text_of(game, one.tiles) for one in written.positions]
 
 
 def _read(game: str) -> str:
@@ -125,6 +152,14 @@ def _described(found: Review) -> str:
     for title, rows in (("the largest losses", drops), (heading, unjudged[:MOST_DROPS])):
         text += f"\n{title}\n{table_text(rows)}" if rows else ""
     return text
+
+
+def _endgame(name: str, part: Review) -> dict[str, Any]:
+    """Return the row of an endgame in the summary of a whole game."""
+    return {
+        "endgame": name, "slides judged": f"{part.reviewed:,}", "best": share_text(part.agreement or 0),
+        f"mistakes, {MISTAKE_TEXT}": f"{part.mistakes:,}", "lost in total": _lost(part.total_loss, part),
+    }  # fmt: skip
 
 
 def _named(move: ReviewedMove) -> dict[str, Any]:

@@ -71,7 +71,8 @@ class Estimate:
     apart:
         The first two of every `apart` layers stay on disk, and the others are counted twice; 0 if all stay.
     upper:
-        Whether positions, seconds and memory are those at most, as where nobody knows what an agent meets.
+        Whether positions, seconds and memory are those at most, as where nobody knows what an agent meets, or
+        which of the boards follow a single one.
     """
 
     task: str
@@ -93,7 +94,8 @@ class Estimate:
     def size(self) -> str:
         """The size in words."""
         if self.upper:
-            return f"at most {self.bound:,} {self.unit}"
+            most = f"{self.bound:,}" if self.spread == 1 else f"about {number_in_words(self.positions)}"
+            return f"at most {most} {self.unit}"
         if self.spread == 1:
             return f"{self.bound:,} {self.unit}"
         low, high = (
@@ -113,7 +115,7 @@ class Estimate:
     @property
     def span(self) -> str:
         """Between which times it may be, in words; empty where only the machine is uncertain."""
-        if self.spread == 1:
+        if self.spread == 1 or self.upper:
             return ""
         wrong = TIMED * self.spread
         return f" ({duration(self.seconds / wrong)} to {duration(self.seconds * wrong)})"

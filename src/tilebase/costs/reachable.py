@@ -151,7 +151,7 @@ def counting(game: Game, allowed: Allowance, *, up_to: int | None = None, keep: 
     return Estimate(
         "counting", game, -(-bound // len(symmetries(game))), states, "states",
         count_seconds(layers, up_to, allowed.cores), allowed.threads, memory, KEY_BYTES * kept,
-        share_of(game).spread, peak=min(peak, allowed.memory),
+        share_of(game).spread, peak=min(peak, allowed.memory), upper=bool(game.first_sum),
     )  # fmt: skip
 
 

@@ -218,6 +218,7 @@ def _row(
     known = found.spread == 1
     size = f"{found.bound:,}" if known else f"about {number_in_words(found.positions)}"
     time = duration(found.seconds, 3) if known else f"about {duration(found.seconds)}{found.span}"
+    size, time = (f"{'at most ' * found.upper}{text}" for text in (size, time))
     row = _cells(
         what, _named(allowed, workers), f"{size} {found.unit}", time, found.memory_text,
         byte_text(int(found.disk)), byte_text(int(found.moved)) if found.moved else "",

@@ -284,6 +284,7 @@ class Layers:
 def layers_of(game: Game) -> Layers:
     """Return the expected sizes of the layers of a game."""
     boards, share, order = boards_by_sum(game), share_of(game), len(symmetries(game))
+    boards = {total: count for total, count in boards.items() if total >= game.first_sum}
     sums, counts = np.array(list(boards), dtype=np.int64), np.array(list(boards.values()), dtype=np.float64)
     images = counts / order
     return Layers(boards, sums, ranks_of(counts, order), share.states * images, share.afterstates * images)

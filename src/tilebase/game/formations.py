@@ -249,12 +249,18 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
         return found.changed(pattern=self._pattern(larger)) if at_least else found
 
     def makes(self, game: Game, horizon: int | None) -> bool:
-        """Return whether `game`, with this horizon or else that of the formation, gives the same game."""
+        """Return whether `game`, with this horizon or else that of the formation, gives the same game.
+
+        It may start from a single board.
+        """
         goal, at_least = goal_of(game)
         try:
-            return game == self.game(
+            found = self.game(
                 goal, spawn=game.spawn, horizon=horizon, goal_sum=game.goal_sum, at_least=at_least
             )
+            if game.first_sum:
+                found = found.changed(start=game.start, unmergeable=game.unmergeable)
+            return game == found
         except GameError:
             return False
 
@@ -330,13 +336,16 @@ def formations() -> tuple[Formation, ...]:
 def formation_of(game: Game) -> Formation | None:
     """Return the formation of the catalogue whose `Formation.game` gives this game, or None.
 
+    The game may start from a single board in place of the formation's.
+
     >>> formation_of(formation("ll").game(512)), formation_of(Game("3x3", 512))
     (<Formation LL: ..../..oo/.oxx/.oxx>, None)
     """
-    if not game.start.startswith("after "):
-        return None  # every formation begins after a slide
-    same_start = [one for one in formations() if game.start == f"after {'|'.join(one.starts)}"]
-    return next((one for one in same_start if one.makes(game, game.horizon)), None)
+    if game.first_sum and game.unmergeable:
+        alike = [one for one in formations() if len(one.x_cells) == len(game.unmergeable)]
+    else:  # every formation begins after a slide
+        alike = [one for one in formations() if game.start == f"after {'|'.join(one.starts)}"]
+    return next((one for one in alike if one.makes(game, game.horizon)), None)
 
 
 def formation(name_or_path: str | Path) -> Formation:

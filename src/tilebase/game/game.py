@@ -347,6 +347,11 @@ class Game(Boards):
         chances = self._spawn_chances[len(open_cells)]
         return [(board[:c] + (e,) + board[c + 1 :], p) for c in open_cells for e, p in chances]
 
+    @property
+    def first_sum(self) -> int:
+        """The sum of the board from which the game starts; 0 if spawns come first."""
+        return 0 if self.begin.spawns else self.sum(self.begin.boards[0])
+
     def starts(self) -> list[tuple[Cells, Fraction]]:
         """Return the states the game starts from, with probabilities that sum to 1, without symmetry."""
         boards = self.begin.boards or (self.empty_board,)

@@ -29,6 +29,8 @@ def title_of(game: Game) -> str:
         words.append(f"spawn {game.spawn}")
     if not found.makes(game, None):
         words.append(f"until the sum {game.horizon}")
+    if game.first_sum:
+        words.append(f"from {game.start}")
     return ", ".join(words)
 
 
@@ -58,7 +60,7 @@ def game_text(game: Game) -> str:
     else:
         goal, at_least = goal_of(game)
         words = [goal]
-        options = {"formation": found.name, "spawn": spawn}
+        options = {"formation": found.name, "start": game.first_sum and game.start, "spawn": spawn}
         rules = {
             "goal-sum": game.goal_sum, "horizon": "" if found.makes(game, None) else game.horizon,
             "at-least": "true" if at_least else "",

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from math import isqrt
 from pathlib import Path
@@ -24,12 +26,20 @@ from tilebase.errors import BoardError, GameError, MissingBoardError, UsageError
 from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import is_shape
-from tilebase.game.notation import split_cells
+from tilebase.game.notation import count_of, split_cells
 from tilebase.objectives.numbers import byte_text
 from tilebase.runtime.documents import shown
+from tilebase.runtime.measured import duration
 from tilebase.runtime.resources import Allowance
 from tilebase.sparse.halves import TABLE_LIMIT
-from tilebase.tables.large_tiles import NoReadingError, json_rows, large_tiles_of, read_tiles
+from tilebase.tables.large_tiles import (
+    LARGE,
+    NoReadingError,
+    json_rows,
+    large_tiles_of,
+    read_tiles,
+    started_from,
+)
 
 MOST_CELLS = 12
 """Most cells of a shape whose whole game is offered."""
@@ -45,8 +55,8 @@ GOALS = 3
 """How many goals of a whole game are offered."""
 LEAST_GOAL = 32
 """The least goal of a formation that is offered: from a smaller one nobody learns anything."""
-LARGE = 64
-"""The exponent that stands for an x: it is larger than that of every tile."""
+ALONE_SECONDS = 10.0
+"""Seconds from which on a table of the board alone is offered beside the quickest one."""
 
 
 @dataclass(frozen=True)
@@ -70,25 +80,41 @@ class Fit:
 
     @property
     def name(self) -> str:
-        """The usual name of its table, such as ``442-256`` or ``3x3-512``."""
-        return f"{self.formation.name if self.formation else self.game.shape_text}-{self.goal}"
+        """The usual name of its table: ``442-256``, ``3x3-512``, or that and the digits of its start."""
+        name = f"{self.formation.name if self.formation else self.game.shape_text}-{self.goal}"
+        return f"{name}-{''.join(f'{e:x}' for e in self.game.begin.boards[0])}" if self.alone else name
+
+    @property
+    def alone(self) -> bool:
+        """Whether the game starts from one board, so that its table knows only what comes after that."""
+        return bool(self.game.first_sum)
 
     def command(self, library: Path | None) -> str:
         """Return the command that solves it, into a folder of its name there or in the current folder."""
         what = ["--formation", self.formation.name] if self.formation else [self.game.shape_text]
+        start = ["--start", self.game.start] if self.alone else []
         folder = Path(self.name) if library is None else library / self.name
-        return shlex.join(["tilebase", "solve", *what, str(self.goal), "-o", str(folder)])
+        return shlex.join(["tilebase", "solve", *what, str(self.goal), *start, "-o", str(folder)])
 
     @property
     def chance(self) -> float | None:
         """The probability to win from the start of a formation; None if it was never solved."""
-        known = measured().get((self.formation.name, self.goal)) if self.formation else None
+        if self.formation is None or self.alone:
+            return None
+        known = measured().get((self.formation.name, self.goal))
         return known.win if known else None
 
     @cached_property
     def expected(self) -> Estimate:
         """What its table takes on this machine, with all processors."""
         return solving(self.game, WIN, Allowance.of(), table=True)
+
+    @property
+    def takes(self) -> tuple[str, str]:
+        """The time and the disk of `expected`, in words."""
+        most = "at most " * self.expected.upper
+        time, disk = duration(max(1.0, self.expected.seconds)), byte_text(int(self.expected.disk))
+        return f"{most}{time}", f"{most}{disk}"
 
     @cached_property
     def problem(self) -> str:
@@ -115,6 +141,15 @@ def fits(board: Any) -> list[Fit]:
     >>> [fit.name for fit in fits("0,2,4,0/2,16,8,4/8,128,256,512/1024,2048,4096,8192")][:2]
     ['442-256', '442t-256']
     """
+    found = sorted(_found(board), key=lambda fit: fit.expected.seconds)
+    first = found[0]
+    if not first.problem and first.expected.seconds >= ALONE_SECONDS:
+        found.insert(0, replace(first, game=started_from(first.game, board)))
+    return found
+
+
+def _found(board: Any) -> list[Fit]:
+    """Return the games that have a real board, in no order.  Raises as `fits`."""
     whole = Game(shape_of(board), 8)  # the tiles of a real board may be larger
     tiles = read_tiles(whole, board, LARGE)
     if tiles is None:
@@ -122,7 +157,19 @@ def fits(board: Any) -> list[Fit]:
     found = _formations(whole, tiles) or list(_whole(whole, tiles))
     if not found:
         raise MissingBoardError(f"no game of {whole.shape_text} that can be solved fits this board")
-    return sorted(found, key=lambda fit: fit.expected.seconds)
+    return found
+
+
+def fits_of_all(boards: Iterable[Any]) -> list[tuple[Fit, int]]:
+    """Return the games that have some of these boards, and how many, those with most first.
+
+    Games in which large tiles of a board are equal do not have it.  Raises `BoardError` if one is no board.
+    """
+    found = Counter[Fit]()
+    for board in boards:
+        with suppress(MissingBoardError):
+            found.update(fit for fit in _found(board) if not fit.equal)
+    return found.most_common()
 
 
 def _formations(whole: Game, tiles: Cells) -> list[Fit]:
@@ -135,7 +182,7 @@ def _formations(whole: Game, tiles: Cells) -> list[Fit]:
     for one in formations():
         goal = 0 if one.walled or one.shape != whole.shape else one.largest_goal
         while goal >= max(LEAST_GOAL, one.least_goal):
-            game = one.game(goal)
+            game = _game(one, goal)
             try:
                 readings = large_tiles_of(game).readings(tiles)
             except NoReadingError as error:
@@ -151,6 +198,11 @@ def _formations(whole: Game, tiles: Cells) -> list[Fit]:
         raise MissingBoardError(f"no formation has this board; {nearest[1]}")
     better = [fit for fit in found.values() if not fit.equal]
     return better or list(found.values())
+
+
+@cache
+def _game(one: Formation, goal: int) -> Game:
+    return one.game(goal)
 
 
 def _are_distinct(tiles: list[int]) -> bool:
@@ -190,20 +242,23 @@ def catalogue() -> tuple[Fit, ...]:
 
 
 def fit_named(name: str) -> Fit:
-    """Return the table of a usual name, such as ``442-256`` or ``3x3-512``.
+    """Return the table of a name, such as ``442-256`` or ``3x3-512``, or of a board alone (`Fit.name`).
 
-    Raises `UsageError` or `GameError` if it names none.
+    Raises `UsageError` or `GameError` if it names none, `BoardError` if the game has no such board.
     """
-    what, _, goal = name.rpartition("-")
-    if not what or not goal.isdecimal() or len(goal) > 6:
+    words = re.fullmatch(r"([^-]+)-(\d{1,6})(?:-([0-9a-f]{4,16}))?", name)
+    if words is None:
         raise UsageError(f"{shown(name, 40)} does not name a table: write 442-256 or 3x3-512")
+    what, goal, digits = words[1], int(words[2]), words[3]
     if is_shape(what):
-        return Fit(Game(what, int(goal)), int(goal))
-    # By name only: `formation` would read a file, and what it calls itself would name a folder.
-    one = next((one for one in formations() if one.name == what), None)
-    if one is None:
-        raise UsageError(f"no formation is called {shown(what, 40)}: tilebase plan formations lists them")
-    return Fit(one.game(int(goal)), int(goal), one)
+        found = Fit(Game(what, goal), goal)
+    else:
+        # By name only: `formation` would read a file, and what it calls itself would name a folder.
+        one = next((one for one in formations() if one.name == what), None)
+        if one is None:
+            raise UsageError(f"no formation is called {shown(what, 40)}: tilebase plan formations lists them")
+        found = Fit(one.game(goal), goal, one)
+    return replace(found, game=started_from(found.game, digits)) if digits else found
 
 
 def is_board(text: str) -> bool:
@@ -218,8 +273,8 @@ def is_board(text: str) -> bool:
         return False
     try:
         shape_of(text)
-    except BoardError:
-        return False
+    except BoardError:  # rows of different lengths are a board, too, with an error
+        return "," in text and not set(text) - set("0123456789, /")
     return True
 
 
@@ -228,6 +283,7 @@ def shape_of(board: Any) -> tuple[int, int]:
 
     Raises `BoardError`.
     """
+    given = board
     if isinstance(board, str):
         text = board.strip().lower()
         if re.fullmatch(r"[0-9a-f]+", text) and isqrt(len(text)) ** 2 == len(text) > 1:
@@ -241,9 +297,15 @@ def shape_of(board: Any) -> tuple[int, int]:
                 board = []
     rows = board.tolist() if hasattr(board, "tolist") else board
     listed = isinstance(rows, list | tuple) and all(isinstance(row, list | tuple) for row in rows)
-    widths = {len(row) for row in rows} if listed else set()
-    if len(widths) != 1 or min(widths) < 2 or len(rows) < 2:
+    widths = [len(row) for row in rows] if listed else []
+    if len(widths) == 1 and isqrt(widths[0]) ** 2 == widths[0] > 1:
+        return isqrt(widths[0]), isqrt(widths[0])  # the tiles of a square in one line
+    odd = next((at for at, width in enumerate(widths) if width != widths[0]), None)
+    if odd is not None:
         raise BoardError(
-            f"{shown(str(board), 80)} is not a board with its shape: write its rows, such as 2,4/0,8"
+            f"row 1 of the board has {count_of(widths[0], 'cell')} and row {odd + 1} has {widths[odd]}: "
+            "write all cells, 0 for an empty one"
         )
-    return len(rows), min(widths)
+    if len(widths) < 2 or min(widths) < 2:
+        raise BoardError(f"{shown(given, 80)} is not a board with its shape: write its rows, such as 2,4/0,8")
+    return len(rows), widths[0]

@@ -21,6 +21,7 @@ from tilebase.errors import (
     check_first,
 )
 from tilebase.files import places
+from tilebase.game.formations import goal_of
 from tilebase.objectives.objective import find_objective
 from tilebase.tables.answers import Answer
 from tilebase.tables.large_tiles import OVER, SHAPE, TILE
@@ -42,7 +43,7 @@ class FolderAnswer:
     ----------
     answers:
         ``answers[name]``: what a table says that fits, by the path of its folder in the folder of tables.
-        Those with the same objective are neighbours, the best value first.
+        In the order of `best_first`.
     others:
         ``others[name]``: why another table does not fit, in one sentence.
     unreadable:
@@ -159,9 +160,19 @@ class TableFolder:
 
 
 def best_first(answers: Mapping[str, Answer]) -> dict[str, Answer]:
-    """Return answers with the same meaning as neighbours, the best value first."""
-    order = list(dict.fromkeys(one.meaning for one in answers.values()))
-    return dict(sorted(answers.items(), key=lambda item: (order.index(item[1].meaning), -item[1].rank)))
+    """Return answers with the same meaning as neighbours, those for the largest goal first.
+
+    To make a smaller tile is likelier, so values for different goals cannot be compared.  For one goal the
+    best value is first.  Answers that judge no slide (`Answer.unjudged`) are the last.
+    """
+    meanings = list(dict.fromkeys(one.meaning for one in answers.values()))
+
+    def place(item: tuple[str, Answer]) -> tuple[int, bool, int, float]:
+        one = item[1]
+        goal, _ = goal_of(one.board.game)
+        return meanings.index(one.meaning), bool(one.unjudged), -(goal or 0), -one.rank
+
+    return dict(sorted(answers.items(), key=place))
 
 
 def _stage(table: Table, error: TilebaseError) -> int:

@@ -33,7 +33,10 @@ from tilebase.errors import BoardError, GameError
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import count_of, exponent_of, split_cells, tile_text
 from tilebase.game.symmetry import permuter, symmetries
+from tilebase.runtime.documents import shown
 
+LARGE = 64
+"""The exponent that stands for an x of a board as it was written: it is larger than that of every tile."""
 X_NUMBER = -1
 """What stands for x in a list of tiles."""
 MOST_DIGITS = 30
@@ -204,7 +207,7 @@ class LargeTiles:
         )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def large_tiles_of(game: Game) -> LargeTiles:
     """Return what reads real boards as boards of a game.  Raises `NoReadingError` as `LargeTiles`."""
     return LargeTiles(game)
@@ -290,6 +293,21 @@ def _images(game: Game) -> list[tuple[str, Cells]]:
 
 
 # -- reading ---------------------------------------------------------------------------------------
+
+
+def started_from(game: Game, board: object) -> Game:
+    """Return the same game started from a board: with x from a real one, turned as the masks want.
+
+    Raises `GameError` or `BoardError` if the game does not have the board.
+    """
+    tiles = read_tiles(game, board, LARGE)
+    if tiles is None:
+        raise BoardError(f"{shown(board, 80)} does not name a start: write its rows, such as 2,4/0,8")
+    if not game.unmergeable:
+        return game.changed(start=game.format(tiles))
+    cells = large_tiles_of(game).readings(tiles)[0].cells
+    large = [cell for cell, exponent in enumerate(cells) if game.is_x(exponent)]
+    return game.changed(start=game.format(cells), unmergeable=large)
 
 
 def read_tiles(game: Game, board: object, x: int | None = None) -> Cells | None:

@@ -18,10 +18,9 @@ from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.game.notation import count_of, exponent_of, split_cells, tile_text
 from tilebase.game.spawns import ORIGINAL
-from tilebase.objectives.numbers import byte_text, chance_text
+from tilebase.objectives.numbers import chance_text
 from tilebase.objectives.values import Unknown, value_document
 from tilebase.questions.fitting import Fit, catalogue, fits, shape_of
-from tilebase.runtime.measured import duration
 from tilebase.runtime.progress import describe
 from tilebase.small.diagrams import BEST
 from tilebase.small.graphs import SPECIALS
@@ -83,8 +82,8 @@ def fit_document(collection: Collection, fit: Fit) -> Document:
         "chance": chance_text(fit.chance) or None,
         "positions": number_in_words(fit.expected.positions),
         "seconds": fit.expected.seconds,
-        "time": duration(max(1.0, fit.expected.seconds)),
-        "disk": byte_text(int(fit.expected.disk)),
+        "time": fit.takes[0],
+        "disk": fit.takes[1],
         "problem": fit.problem or None,
         "equal": fit.equal,
         "state": known,
@@ -93,7 +92,7 @@ def fit_document(collection: Collection, fit: Fit) -> Document:
 
 
 def answers(collection: Collection, board: str) -> Document:
-    """Return what each table says that holds a real board, the best value first, and what could be solved.
+    """Return what each table says that holds a real board, by goal and value, and what could be solved.
 
     Raises `BoardError` if this is not a board.
     """
