@@ -258,7 +258,7 @@ def test_the_median_of_the_last_runs_is_the_factor(kept: Path) -> None:
 
 def test_a_plan_says_that_no_run_is_known(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert factor() == 1.0
-    assert "no run on this machine is known" in rates.doubts()[-1]
+    assert "no run of 60 seconds or more to count is known here" in rates.doubts()[-1]
     monkeypatch.setattr(system, "load", lambda: 1e3)
     assert "busy (load 1000.0" in rates.doubts()[0]
     monkeypatch.setattr(rates, "_file", lambda: None)

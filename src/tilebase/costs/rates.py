@@ -23,7 +23,7 @@ from typing import Any
 from tilebase.errors import StorageError
 from tilebase.runtime import system
 from tilebase.runtime.documents import to_json
-from tilebase.runtime.measured import working_time
+from tilebase.runtime.measured import duration, working_time
 from tilebase.runtime.paths import cache_folder
 from tilebase.runtime.storage import write_whole
 
@@ -146,16 +146,18 @@ def busy() -> str:
     if load <= processors:
         return ""
     return (
-        f"other programs keep this machine busy (load {load:.1f}, {processors} processors): at present "
-        f"everything takes about {1 + load / processors:.2g} times as long on this machine as is said"
+        f"other programs keep this machine busy (load {load:.1f}, {processors} processors): at present all "
+        f"takes about {1 + load / processors:.2g} times as long as is said"
     )
 
 
 def doubts() -> list[str]:
     """Return where the estimates of this process may not hold, as clauses."""
-    return ([told] if (told := busy()) else []) + [
-        f"no run on this machine is known: the estimates take it to be as fast as that of "
-        f"docs/performance.md to {RUNS[engine]}"
-        for engine in RUNS
-        if engine in ASSUMED
-    ]
+    found = [told] if (told := busy()) else []
+    if ASSUMED:
+        what = " or ".join(name for engine, name in RUNS.items() if engine in ASSUMED)
+        found.append(
+            f"no run of {duration(LEAST_SECONDS)} or more to {what} is known here, so this machine is taken to "
+            "be as fast as that of docs/performance.md"
+        )
+    return found
