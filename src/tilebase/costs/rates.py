@@ -157,7 +157,7 @@ def doubts() -> list[str]:
     if ASSUMED:
         what = " or ".join(name for engine, name in RUNS.items() if engine in ASSUMED)
         found.append(
-            f"no run of {duration(LEAST_SECONDS)} or more to {what} is known here, so this machine is taken to "
-            "be as fast as that of docs/performance.md"
+            f"no run of {duration(LEAST_SECONDS)} or more to {what} is known here, so this machine is taken "
+            "to be as fast as that of docs/performance.md"
         )
     return found
