@@ -42,7 +42,6 @@ def test_a_run_ends_in_the_same_bytes(case: golden.Case, commands: Commands) -> 
 
 
 def put(folder: Path, state: golden.State) -> None:
-    """Write the files of a state."""
     for name, data in state.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
