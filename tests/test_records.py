@@ -147,14 +147,6 @@ def test_unmergeable_tiles_of_a_written_game():
     assert text_of(walls, found.positions[0].tiles) == "2,2/0,#"
 
 
-def test_many_notations():
-    text = "[[2,2,0],[0,0,0],[0,0,0]]\n200100000\n0x2\n. 2 . / 4 . . / . . ."
-    found = parse_game(GAME, text, read(GAME))
-    assert [text_of(GAME, one.tiles) for one in found.positions] == [
-        "2,2,0/0,0,0/0,0,0", "4,0,0/2,0,0/0,0,0", "0,0,0/0,0,0/0,0,4", "0,2,0/4,0,0/0,0,0"
-    ]  # fmt: skip
-
-
 def saved(**changes: object) -> str:
     empty: dict[str, object] = {"format": "tilebase game", "version": 1, "moves": []}
     return json.dumps(empty | {"start": "2,2,0/0,0,0/0,0,0"} | changes)
