@@ -27,7 +27,7 @@ from repetition import one_in
 from second_reader import DamagedError, Files, folder_files
 from stored import all_values, reachable_values
 from test_winning_set import saved
-from tilebase import count, force, open_winning_set, prove, solve, thin, verify_table
+from tilebase import Objective, count, force, formation, open_winning_set, prove, solve, thin, verify_table
 from tilebase.check import RefusedError, check_certificate
 from tilebase.errors import CorruptError, TilebaseError
 from tilebase.files.format import Contents
@@ -37,9 +37,7 @@ from tilebase.files.manifest import Manifest
 from tilebase.files.run import read_journal, verify_run
 from tilebase.files.store import LayerStore
 from tilebase.files.winning import StoredSet
-from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.objective import Objective
 from tilebase.small.oracle import Layer
 from tilebase.tables.pruning import prune
 
@@ -91,7 +89,6 @@ def cells_of(game: Game, board: second.Board) -> Cells:
 
 @cache
 def made(folder: Path, name: str) -> Path:
-    """The folder of one of `TABLES`."""
     game, objectives, options = TABLES[name]
     path = folder / name.replace(" ", "-").replace(",", "")
     solve(game, objectives, table=path, threads=1, **options)
@@ -241,11 +238,8 @@ def test_certificates(name: str, tmp_path: Path) -> None:
     # Without any one of its boards, the proof is refused.
     body = gzip.decompress(data.partition(b"\n")[2]).splitlines(keepends=True)
     for at in range(1, len(body), 1 + len(body) // 8):
-        less = [
-            json.dumps(header | {"boards": header["boards"] - 1}).encode() + b"\n",
-            *body[1:at],
-            *body[at + 1 :],
-        ]
+        head = json.dumps(header | {"boards": header["boards"] - 1}).encode() + b"\n"
+        less = [head, *body[1:at], *body[at + 1 :]]
         packed = gzip.compress(b"".join(less), mtime=0)
         changed = b"tilebase certificate 1 %b\n" % hashlib.sha256(packed).hexdigest().encode() + packed
         (tmp_path / "b.cert").write_bytes(changed)
