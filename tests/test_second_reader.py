@@ -281,10 +281,6 @@ def _table(folder: Path) -> None:
     solve(Game("2x2", 8), "win,upper:uint16,guaranteed", table=folder / "t", threads=1)
 
 
-def _run(folder: Path) -> None:
-    count(Game("1x3", 8), folder=folder, keep="states", threads=1)
-
-
 def _certificates(folder: Path) -> None:
     for name in ("forced", "not forced"):
         force(CERTIFICATES[name], certificate=folder / f"{name}.cert", engine="search", threads=1)
@@ -344,7 +340,8 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], Read, Callab
         _table, ("t/**/*.jsonl",), lambda files, name: second.journal(files[name]), _whole_journal,
     ),
     "a run": (
-        _run, ("run.json", "counts.jsonl", "*/layers.idx", "*/*.seg"),
+        lambda folder: count(Game("1x3", 8), folder=folder, keep="states", threads=1),
+        ("run.json", "counts.jsonl", "*/layers.idx", "*/*.seg"),
         lambda files, _: second.read_run(files), _sound_run,
     ),
     "a winning set": (
@@ -373,11 +370,6 @@ def changes(data: bytes, lines: bool, longer: bool = True) -> Iterator[bytes]:
         yield data + b"\n"
 
 
-def what_of(path: Path) -> tuple[bool, bool]:
-    """Whether a file has lines, and whether bytes behind its end are damage; a killed run may leave some."""
-    return path.suffix == ".jsonl", path.suffix not in (".idx", ".seg")
-
-
 @pytest.mark.parametrize("name", DAMAGED)
 def test_every_changed_byte_is_found(name: str, tmp_path: Path) -> None:
     """By both readers, in each file of a format."""
@@ -391,7 +383,9 @@ def test_every_changed_byte_is_found(name: str, tmp_path: Path) -> None:
         theirs(files, own)
         ours(path)
         with path.open("r+b", buffering=0) as file:
-            for number, changed in enumerate([*changes(data, *what_of(path)), data]):
+            # A killed run may leave bytes behind the layers.
+            all_changes = changes(data, path.suffix == ".jsonl", path.suffix not in (".idx", ".seg"))
+            for number, changed in enumerate([*all_changes, data]):
                 file.seek(0)
                 file.write(changed)
                 file.truncate()

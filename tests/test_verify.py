@@ -310,7 +310,8 @@ def test_values_of_an_unfinished_run_are_verified(whole, tmp_path, capsys):
     wrong = f"{here} lacks the layer of sum {last}: the same command makes it again"
     assert verified(folder, capsys) == [wrong, f"{folder}: 1 {mended}"]
     (here / "layers.idx").write_bytes(kept[:40])
-    assert verified(folder, capsys)[-1] == f"{folder}: {len(layers_of_journal(here))} {mended}"
+    lost = len((here / "layers.jsonl").read_text().splitlines())
+    assert verified(folder, capsys)[-1] == f"{folder}: {lost} {mended}"
     (here / "layers.idx").write_bytes(b"x" + kept[1:])
     wrong = f"{here / 'layers.idx'} is damaged, or of another version"
     assert verified(folder, capsys) == [wrong, f"{folder}: 1 {mended}"]
@@ -326,10 +327,6 @@ def verified(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     lines = capsys.readouterr().out.splitlines()
     assert status == int("sound" not in lines[-1])
     return lines
-
-
-def layers_of_journal(folder: Path) -> list[str]:
-    return (folder / "layers.jsonl").read_text().splitlines()
 
 
 COUNTS, SOLVED = "counts.jsonl", "values/win/layers.jsonl"
