@@ -102,10 +102,8 @@ def test_a_missing_file_is_damage_and_no_missing_board(name, solved):
     with hosted(solved(TINY), how) as (url, _):
         found = verify_table(url)
         assert (len(found.wrong), found.unread) == (1, ())
-        with (
-            open_table(url) as table,
-            pytest.raises(CorruptError, match=f"values/win lacks {name}, which the manifest names"),
-        ):
+        sentence = f"values/win lacks {name}, which the manifest names"
+        with open_table(url) as table, pytest.raises(CorruptError, match=sentence):
             table.get("4,4/0,2")
 
 
@@ -298,11 +296,9 @@ def test_verify_says_what_the_server_said(name, solved, impatient, capsys):
 def test_no_server_and_no_table(solved):
     with hosted(solved(TINY)) as (url, _):
         assert float(open_table(url).value) > 0
+    missing = pytest.raises(MissingLayerError, match=r"holds no finished table.* -o FOLDER")
     for number in (404, 410):
-        with (
-            hosted(solved(TINY), status(number)) as (other, _),
-            pytest.raises(MissingLayerError, match=r"holds no finished table.* -o FOLDER"),
-        ):
+        with hosted(solved(TINY), status(number)) as (other, _), missing:
             open_table(other)
     with pytest.raises(StorageError, match="refused"):
         open_table(url)

@@ -354,9 +354,8 @@ def test_solving_takes_the_memory_that_its_refusal_asked_for(tmp_path, monkeypat
 
 def test_solving_is_refused_before_counting(tmp_path):
     for memory, words in ((4 << 30, r"4\.29 GB"), (1 << 30, r"1\.07 GB")):
-        with pytest.raises(
-            ResourceError, match=f"does not fit: it needs .* GB of memory, and {words} may be used"
-        ):
+        sentence = f"does not fit: it needs .* GB of memory, and {words} may be used"
+        with pytest.raises(ResourceError, match=sentence):
             solve(Game("4x4", 64), folder=tmp_path / "run", memory=memory)
     assert not (tmp_path / "run").exists()
 
@@ -538,9 +537,8 @@ def test_every_question_checks_what_it_may_use(door):
     ask: Any = DOORS[door]
     with pytest.raises(TypeError, match="unexpected keyword argument 'memry'"):
         ask(memry=1 << 30)
-    with pytest.raises(
-        TypeError, match=r"takes memory, disk, threads, .*fractions are computed by .*solve_exactly"
-    ):
+    sentence = r"takes memory, disk, threads, .*fractions are computed by .*solve_exactly"
+    with pytest.raises(TypeError, match=sentence):
         ask(exact=True)
     for little in (1 << 20, "1MiB"):
         with pytest.raises(UsageError, match="1 MiB of memory is too little"):
@@ -549,9 +547,8 @@ def test_every_question_checks_what_it_may_use(door):
         with pytest.raises(UsageError, match=r"memory(:| must be)"):
             ask(memory=wrong)
     for wrong in (0, "two", 1.5, True):
-        with pytest.raises(
-            UsageError, match=re.escape(f"the number of threads must be 1 to 256, not {wrong!r}")
-        ):
+        sentence = re.escape(f"the number of threads must be 1 to 256, not {wrong!r}")
+        with pytest.raises(UsageError, match=sentence):
             ask(threads=wrong)
 
 

@@ -57,6 +57,12 @@ def test_older_file_stays_until_the_new_one_is_whole(where: str | None) -> None:
         assert path.stat().st_mode & 0o777 == 0o640
 
 
+def test_part_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
+    storage.part_path(tmp_path / "file").write_bytes(b"left by a kill, and longer")
+    storage.write_whole(tmp_path / "file", "new")
+    assert stored.contents(tmp_path) == {"file": b"new"}
+
+
 def test_two_writers_of_one_file(tmp_path: Path) -> None:
     with storage.atomic_file(tmp_path / "file") as file:
         with pytest.raises(StorageError, match=BUSY):

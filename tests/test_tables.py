@@ -102,9 +102,7 @@ def test_a_label_goes_before_a_name(solved):
         assert table.objective("upper:uint16").dtype == table.objective("upper-uint16").dtype == "uint16"
         assert table.objective("win").dtype == "float64"
         assert table.probe("2,2/0,0", "win:float32") == table.probe("2,2/0,0", "win-float32")
-        with pytest.raises(
-            UsageError, match="has no values of score: it has upper-uint16, upper, win-float32, "
-        ):
+        with pytest.raises(UsageError, match="has no values of score: it has upper-uint16, upper, win-"):
             table.probe("2,2/0,0", "score")
     assert evaluate(table, "greedy", objective="win").objective.dtype == "float64"
 
@@ -212,12 +210,10 @@ def all_answers(table: Table) -> list[Answer]:
 
 @pytest.mark.parametrize("prefix", ["", "tables/2x2-16/"])
 def test_zip(prefix, solved, tmp_path):
-    with (
-        open_table(solved(TINY)) as folder,
-        open_table(zipped(solved(TINY), tmp_path / "a.zip", prefix)) as table,
-    ):
+    path = zipped(solved(TINY), tmp_path / "a.zip", prefix)
+    with open_table(solved(TINY)) as folder, open_table(path) as table:
         assert all_answers(table) == all_answers(folder)
-    assert verify_table(tmp_path / "a.zip", sample=None).wrong == ()
+    assert verify_table(path, sample=None).wrong == ()
 
 
 def test_a_table_below_the_table_of_a_zip_file_is_not_opened_in_its_place(solved, tmp_path):
