@@ -30,11 +30,13 @@ def test_finished_run_is_read_not_made_again(done):
     assert {path: path.stat().st_mtime_ns for path in times} == times
 
 
-def test_up_to_and_on(tmp_path, done):
-    assert not run(tmp_path / "parts", up_to=10).complete
-    assert not run(tmp_path / "parts", up_to=20).complete
-    assert run(tmp_path / "parts").complete
-    assert contents(tmp_path / "parts") == contents(done)
+@pytest.mark.parametrize("keep", ["counts", "afterstates", "states"])
+def test_up_to_and_on(keep, tmp_path):
+    run(tmp_path / "whole", keep=keep)
+    for up_to in (10, 20):
+        assert not run(tmp_path / "parts", keep=keep, up_to=up_to).complete
+    assert run(tmp_path / "parts", keep=keep).complete
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 
 
 def test_any_truncation_of_the_journal_is_mended(done):

@@ -51,6 +51,7 @@ def whole(whole_table: Path) -> dict[str, bytes]:
 def test_threads_and_lean_change_no_byte(whole, threads, lean, tmp_path, monkeypatch):
     if lean:
         keep_one_layer_above(monkeypatch.setattr)
+    assert not solve(WHOLE, MANY, table=tmp_path, threads=threads, down_to=60).complete
     solve(WHOLE, MANY, table=tmp_path, threads=threads)
     assert contents(tmp_path) == whole
 
