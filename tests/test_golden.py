@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -33,16 +32,11 @@ def test_a_run_ends_in_the_same_bytes(case: golden.Case, commands: Commands) -> 
     assert whole, "the archive holds the files of the whole run"
     for state in [{}, *stopped[one_in(12)]]:
         golden.empty(commands.folder)
-        put(commands.folder, state)
+        for name, data in state.items():
+            (commands.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (commands.folder / name).write_bytes(data)
         done = commands.run(case.arguments)
         assert done.status == 0, (sorted(state), done.err)
         found = contents(commands.folder)
         assert found.keys() == whole.keys(), sorted(state)
         assert [name for name in whole if found[name] != whole[name]] == [], sorted(state)
-
-
-def put(folder: Path, state: golden.State) -> None:
-    """Write the files of a state."""
-    for name, data in state.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)

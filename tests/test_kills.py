@@ -77,7 +77,7 @@ def test_after_a_kill_the_same_command_ends_as_if_alone(name: str, commands: Com
     assert sum(one.status == -signal.SIGKILL for one in ended) > 3
 
 
-@pytest.mark.parametrize("name", ["count", "all"])
+@pytest.mark.parametrize("name", ["count", "reachable", "all"])
 def test_after_a_stop_the_same_command_ends_as_if_alone(name: str, commands: Commands) -> None:
     ended = hit_everywhere(commands, name, Hit(signal=signal.SIGTERM), step=12)
     assert {one.status for one in ended} == {143}

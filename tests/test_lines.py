@@ -7,12 +7,11 @@ import random
 import numpy as np
 import pytest
 
+from tilebase import Game, formation
 from tilebase._kernels import forward, rank
 from tilebase._kernels.arguments import Scratch
 from tilebase._kernels.packed import packed
 from tilebase.game.compiled import CompiledGame
-from tilebase.game.formations import formation
-from tilebase.game.game import Game
 from tilebase.sparse.index import Index, IndexedLayer
 from tilebase.sparse.maps import Worker
 from tilebase.sparse.windows import SpilledSet
@@ -99,12 +98,8 @@ def test_slides_and_spawns_by_line_are_those_of_the_rules(name, tmp_path):
     forward.spawn_map(
         keys, 0, 1, compiled.rules, worker.target(spawned, above), packed(Scratch.of(forward.BATCH))
     )
-    boards = {
-        game.pack(board)
-        for key in afters
-        for board, _ in game.spawns(game.unpack(key))
-        if game.sum(board) == total + 2
-    }
+    spawns = [board for key in afters for board, _ in game.spawns(game.unpack(key))]
+    boards = {game.pack(board) for board in spawns if game.sum(board) == total + 2}
     assert np.array_equal(spawned.bits, set_of(above, tmp_path, sorted(boards)).bits)
 
 

@@ -83,7 +83,6 @@ sys.addaudithook(_watch)
 
 
 def watched(arguments: list[str], at: int = 0) -> list[str]:
-    """The paths below the current folder that a command opens or makes."""
     Watch.paths, Watch.at = [], at
     try:
         assert main(arguments) == 0

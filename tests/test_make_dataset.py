@@ -48,11 +48,8 @@ def test_parts_have_each_state_once(made):
             assert set(file["split"].to_pylist()) == {number}
             order = list(zip(file["sum"].to_pylist(), file["key"].to_pylist(), strict=True))
             assert order == sorted(order)
-        rows = sorted(
-            (row for file in files for row in file.drop_columns("split").to_pylist()),
-            key=lambda row: (row["sum"], row["key"]),
-        )
-        assert rows == whole.to_pylist()
+        rows = [row for file in files for row in file.drop_columns("split").to_pylist()]
+        assert sorted(rows, key=lambda row: (row["sum"], row["key"])) == whole.to_pylist()
 
 
 def test_parts_are_eight_one_and_one_of_ten():
@@ -99,13 +96,8 @@ def test_the_metadata_name_what_is_there(made):
     assert [record["@id"] for record in data["recordSet"]] == [
         f"{name}/{split}" for name in NAMES for split in SPLITS
     ]
-    types = {
-        "uint64": "cr:UInt64",
-        "uint8": "cr:UInt8",
-        "int32": "cr:Int32",
-        "double": "cr:Float64",
-        "string": "sc:Text",
-    }
+    types = {"uint64": "cr:UInt64", "uint8": "cr:UInt8", "int32": "cr:Int32", "double": "cr:Float64"}
+    types |= {"string": "sc:Text"}
     for record in data["recordSet"]:
         assert record["key"]["@id"] in {one["@id"] for one in record["field"]}
         path = f"data/{record['@id']}.parquet"
@@ -145,9 +137,6 @@ def test_the_card_and_the_tasks(made):
     tasks = json.loads((folder / "benchmarks.json").read_text())
     assert [one["name"] for one in tasks] == list(NAMES)
     assert [Game.from_identity(one["identity"]) for one in tasks] == [part.task.game for part in parts]
-
-
-# -- benchmarks --------------------------------------------------------------------------------
 
 
 def test_the_smallest_benchmarks_are_exact():

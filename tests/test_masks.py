@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import random
 from fractions import Fraction
@@ -10,25 +11,18 @@ import pytest
 
 import cached_oracle as oracle
 from test_winning_set import analysed
-from tilebase import count, force, prove, solve, symbolic
+from tilebase import Game, count, force, open_table, prove, solve
 from tilebase.bdd.sets import ORDERS
 from tilebase.bdd.strategies import PLAYERS, Method
-from tilebase.cli import main
 from tilebase.cli.seat import Seat
-from tilebase.errors import BoardError, UsageError
-from tilebase.game.board import Board
-from tilebase.game.game import Game
+from tilebase.errors import BoardError
 from tilebase.questions.borders import find_border
 from tilebase.questions.force import largest_forced
 from tilebase.questions.limits import least_limits
-from tilebase.tables.probe import open_table
 
 ENDED = Game("2x3", 16, masks="..x/...|x../...", start="after x,0,0/0,2,0|0,0,x/0,2,4", horizon=22)
 CELLS = Game("2x3", masks="..x/...", start="after 2,0,x/0,0,0", horizon=24, pattern="8,*,*/*,*,*|*,*,*/*,*,8")
 SHORT = Game("2x2", 16, start="empty", horizon=6)
-
-
-# -- play ------------------------------------------------------------------------------------------
 
 
 def played(game: Game, seed: int, folder) -> Seat:
@@ -52,10 +46,8 @@ def test_play_ends_with_a_win_or_at_the_horizon(game, tmp_path):
             assert seat.over == f"won after {len(seat.history)} slides"
         elif seat.last:
             assert game.ended(seat.board.sum)
-            assert (
-                seat.over
-                == f"not won after {len(seat.history)} slides: the game ends at the sum {game.horizon}"
-            )
+            ends = f"slides: the game ends at the sum {game.horizon}"
+            assert seat.over == f"not won after {len(seat.history)} {ends}"
         assert seat.won == (seat.last == "won")
         endings.add(seat.last)
         if seat.history:  # a start may have no slide
@@ -65,40 +57,16 @@ def test_play_ends_with_a_win_or_at_the_horizon(game, tmp_path):
     assert {"won", "ended"} <= endings
 
 
-class Typed:
-    """Standard input with these lines, which is not a terminal."""
-
-    def __init__(self, lines):
-        self._lines = lines
-
-    def readline(self):
-        return f"{next(self._lines)}\n"
-
-    def isatty(self):
-        return False
-
-
-def test_the_command_ends_at_the_horizon(tmp_path, capsys, monkeypatch):
+def test_the_command_ends_at_the_horizon(tmp_path, printed, monkeypatch):
     monkeypatch.chdir(tmp_path)
     solve(SHORT, "win", table="t", threads=1)
-    assert main(["play", "t", "--auto", "--delay", "0", "--seed", "1"]) == 0
-    assert "slides: the game ends at the sum 6\n" in capsys.readouterr().out
-    lines = iter(["left", "up", "right", "down"] * 6 + ["h", "u", "q"])
-    monkeypatch.setattr("sys.stdin", Typed(lines))
-    assert main(["play", "t", "--seed", "1"]) == 0
-    out = capsys.readouterr().out
+    assert "slides: the game ends at the sum 6\n" in printed("play t --auto --delay 0 --seed 1")
+    lines = ["left", "up", "right", "down"] * 6 + ["h", "u", "q"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
+    out = printed("play t --seed 1")
     assert out.count("the game ends at the sum 6") == 1
     assert "is not allowed here; allowed: none: u takes a slide back, n starts again" in out
     assert "the table does not know" in out
-
-
-def test_tiles_x_are_drawn():
-    picture = Board.parse(CELLS, "2,0,x/0,4,0").unicode()
-    assert Board.parse(CELLS, picture).text == "2,0,x/0,4,0"
-    assert "x" in picture
-
-
-# -- what can be forced ----------------------------------------------------------------------------
 
 
 FORCED = [
@@ -124,11 +92,8 @@ def decided(game: Game, method: Method, order: str = "rows") -> tuple[bool | Non
     """Whether the player of a method wins, and how many states and afterstates, by diagrams."""
     analysis, wins = analysed(game, method, order=order)
     count = analysis.sets.count
-    return (
-        wins,
-        sum(map(count, analysis.won.values())),
-        sum(count(one, after=True) for one in analysis.won_afters.values()),
-    )
+    afterstates = sum(count(one, after=True) for one in analysis.won_afters.values())
+    return wins, sum(map(count, analysis.won.values())), afterstates
 
 
 def test_helpful_spawns_win_if_the_oracle_says_so():
@@ -163,17 +128,9 @@ def test_limits_are_given_to_cells_that_can_hold_tiles():
     assert max(least_limits(game)) == 16
 
 
-# -- counts, graphs, statements ----------------------------------------------------------------------
-
-
 def test_lookahead_at_the_horizon_leaves_no_states():
     found = count(ENDED, lookahead=True, threads=1)
     assert found.sums.max() < ENDED.horizon <= count(ENDED, threads=1).sums.max()
-
-
-def test_transitions_end_at_the_horizon():
-    ends = {end for state, _, end in oracle.transitions(SHORT) if SHORT.ended(SHORT.sum(state))}
-    assert ends == {"lose"}
 
 
 def test_statements_name_masks_horizon_and_starts():
@@ -190,23 +147,6 @@ def test_starts_after_a_slide_have_the_same_chance():
     assert sum(chances.values()) == 1
     first = sum(p for board, p in chances.items() if ENDED.sum(board) <= 6)
     assert first == Fraction(1, 2)
-
-
-# -- refusals ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda path: symbolic(Game("2x3", 8, walls=[1]), certificate=path), "without walls"),
-        (lambda _: find_border(CELLS), "give a tile, and no pattern"),
-    ],
-)
-def test_a_refusal_is_one_sentence(call, words, tmp_path):
-    with pytest.raises(UsageError, match=words) as refused:
-        call(tmp_path / "proof.cert")
-    assert "\n" not in str(refused.value)
-    assert [*tmp_path.iterdir()] == []
 
 
 def test_boards_beyond_the_horizon_are_refused(tmp_path):

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilebase.cli import main
 from tilebase.errors import UsageError
 from tilebase.patterns import moves as module
 from tilebase.patterns.moves import moves_text, parse_moves, replay, with_drops
@@ -103,15 +102,7 @@ def test_games_may_be_bounded() -> None:
         replay(Rules(1, 3, (1, 2), 2), (Drop(0, 2), "R", Drop(0, 2), "R"))
 
 
-# -- the command -------------------------------------------------------------------------------------
-
-
-def test_the_command_prints_every_position(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reach", "replay", "1x3", "(1,1)R(1,1)R(1,1)"]) == 0
-    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert shown[0] == ["move", "what", "board"]
-    assert [row[-1] for row in shown[1:]] == ["0,0,0", "2,0,0", "0,0,2", "2,0,2", "0,0,4", "2,0,4"]
-    assert main(["reach", "replay", "2x2", "RR", "--deterministic", "--format", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_the_command_prints_every_position(printed) -> None:
+    document = json.loads(printed("reach replay 2x2 RR --deterministic --format json"))
     assert document["sequence"] == "RR"
     assert document["positions"][-1] == {"move": 5, "what": "drop", "board": "2,4/0,0"}

@@ -100,11 +100,8 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
 
 
 def changed(judge: Judge, line: str, test: str) -> str | None:
-    (change,) = (
-        change
-        for change in changes_in("src/clipped.py", (judge.tree / "src/clipped.py").read_text())
-        if change.becomes == line
-    )
+    changes = changes_in("src/clipped.py", (judge.tree / "src/clipped.py").read_text())
+    (change,) = (change for change in changes if change.becomes == line)
     return judge.judge(change, [test]).by
 
 

@@ -11,9 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from serving import SECONDS, Served, check_accessible, serving
-from tilebase import open_table, solve
-from tilebase.game.game import Game
-from tilebase.tables.probe import Table
+from tilebase import Game, Table, open_table, solve
 
 START = "4,8,2/2,4,0"
 """A position of 2x3 in which a slide loses more than a thousandth."""
@@ -57,13 +55,11 @@ def train(context: BrowserContext, served: Served, board: str) -> Page:
 
 
 def slide(page: Page, direction: str) -> None:
-    """Make a slide, and wait until it is judged."""
     page.get_by_role("group", name="Slides").get_by_role("button", name=direction.capitalize()).click()
     expect(page.locator(".slide.chosen")).to_contain_text(direction.capitalize())
 
 
 def worst(table: Table, board: str) -> str:
-    """The slide that loses most."""
     answer = table.probe(board)
     return max(answer.slides, key=lambda one: answer.loss(one.direction) or 0).direction
 
@@ -187,8 +183,6 @@ def test_board_verdict_and_slides_are_in_one_viewport(context, served, table, si
         assert frame["y"] >= 0, part
         assert frame["y"] + frame["height"] <= size[1], part
 
-
-# -- reviews by all tables ---------------------------------------------------------------------------
 
 GAME = json.dumps(
     {

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from tilebase import Game, count, evaluate, open_table, solve
+from tilebase import Game, UsageError, count, evaluate, open_table, solve
 from tilebase.cli import main
-from tilebase.errors import UsageError
 from tilebase.pictures.plots import draw_counts, draw_distribution, draw_regret, draw_values
 from tilebase.policies import as_policy, compare, judge
 from tilebase.policies.distributions import Distribution, distributions
@@ -55,9 +54,6 @@ def test_notebooks_run_and_are_pages_with_their_outputs(file, monkeypatch):
     assert pictures or tables or file.stem == "duckdb"
 
 
-# -- results in notebooks ----------------------------------------------------------------------
-
-
 def test_results_as_html(table):
     """Well-formed, with the numbers that the result prints."""
     judged = judge(table, "greedy", symmetry="canonical")
@@ -78,9 +74,6 @@ def test_results_as_html(table):
         assert text in html, html
 
 
-# -- drawing on axes ---------------------------------------------------------------------------
-
-
 def test_values_by_sum(table):
     """From a solution and from its table: the same lines."""
     solution = solve(Game("2x2", 32), "win,score")
@@ -94,10 +87,8 @@ def test_values_by_sum(table):
         assert lines[0] == pytest.approx(lines[1])
         assert lines[0][:, 0].tolist() == [layer.sum for layer in solution.layers[0]]
     for layers in (1, 2):
-        draw_values(
-            Figure().add_subplot(),
-            replace(solution, layers=(solution.layers[0][:layers], solution.layers[1])),
-        )
+        few = replace(solution, layers=(solution.layers[0][:layers], solution.layers[1]))
+        draw_values(Figure().add_subplot(), few)
     with pytest.raises(UsageError, match="moves was not solved for: choose one of win, score"):
         draw_values(Figure().add_subplot(), table, "moves")
 
@@ -147,13 +138,12 @@ def test_counts_and_distributions(table):
     assert axes.texts[-1].get_text() == "not drawn: 2e-7 % of games beyond both ends; mean 9"
 
 
-def test_commands_draw_values_and_regret(table, folder, capsys):
+def test_commands_draw_values_and_regret(table, folder, capsys, printed):
     where = str(table.location.path)
     (folder / "mine.py").write_text("def go(boards, allowed):\n    return allowed.argmax(axis=1)\n")
     agent = ["evaluate", where, "mine:go", "--asked", "batch", "--symmetry", "none", "-q"]
     assert main([*agent, "--record", "regret.svg"]) == 0
-    assert main(["export", "values", where, "-o", "values.svg"]) == 0
-    assert capsys.readouterr().out.endswith("values.svg: values of win by sum\n")
+    assert printed(f"export values {where} -o values.svg").endswith("values.svg: values of win by sum\n")
     for name, words in (("regret", "2x2, to 32, by mine:go"), ("values", "2x2, to 32")):
         assert f"<!-- {words} -->" in (folder / f"{name}.svg").read_text("utf-8")
     assert main(["export", "values", where, "--states", "-o", "values.svg"]) == 2

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense.index import PerfectIndex
-from tilebase.errors import BoardError, ResourceError, UsageError
+from tilebase.errors import BoardError
 from tilebase.game.game import Cells, Game
 
 SHAPES = ("1x2", "1x4", "4x1", "2x2", "2x3", "3x2", "1x2x3", "2x2x2", "2x1x3")
@@ -122,17 +122,3 @@ def test_parts_of_a_layer_are_ranked_from_nought():
 def test_odd_sums_have_no_boards():
     index = PerfectIndex(Game("2x2", 32))
     assert index.layer(7).size == 0 == index.block_sizes(7).sum()
-    with pytest.raises(UsageError, match="rank 0 is not in the layer of sum 7"):
-        index.unrank(7, 0)
-
-
-def test_bad_questions():
-    index = PerfectIndex(Game("2x2", 32, limits="16,8/8,4"))
-    with pytest.raises(BoardError, match="breaks a limit"):
-        index.rank((4, 3, 3, 3))
-    with pytest.raises(UsageError, match=r"rank 1 is not in the layer of sum 0: .* has 1 there"):
-        index.unrank(0, 1)
-    with pytest.raises(UsageError, match="rank -1 is not"):
-        index.unrank(8, -1)
-    with pytest.raises(ResourceError, match="give lower limits"):
-        PerfectIndex(Game("4x4", 32768))

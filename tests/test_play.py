@@ -18,27 +18,13 @@ from typing import Any
 import pytest
 
 from terminals import STYLES, Terminal
-from tilebase import formation, solve
-from tilebase.cli import main
+from tilebase import Game, Table, formation, open_table, solve
+from tilebase.cli import live, main
 from tilebase.cli.dialogue import Dialogue
-from tilebase.cli.live import (
-    LEVELS,
-    RESET,
-    Window,
-    board_lines,
-    choose_colors,
-    cut_line,
-    frame,
-    nearest_color,
-    paint,
-    visible_length,
-)
 from tilebase.cli.seat import Seat, score_text
 from tilebase.game.board import FILLS, Board
-from tilebase.game.game import Game
 from tilebase.objectives.values import sort_key
 from tilebase.questions.review import ReviewedMove, review
-from tilebase.tables.probe import Table, open_table
 
 GAME = Game("3x3", 32)
 KEYS = {"left": "a", "right": "d", "up": "w", "down": "s"}
@@ -59,7 +45,6 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def formation_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
-    """A table of the formation 44 to 32."""
     folder = tmp_path_factory.mktemp("formation")
     solve(formation("44").game(32, steps=24), table=folder / "44")
     with open_table(folder / "44") as opened:
@@ -82,19 +67,17 @@ def left(terminal: Terminal, status: int = 0, after: str | None = None) -> None:
 
 
 def pictures(text: str) -> list[str]:
-    """The pictures of boards in a text."""
     return re.findall(r"┌[^┘]*┘", text.replace("\r", ""))
 
 
 # -- keys ------------------------------------------------------------------------------------------
 
 
-def test_keys_play_the_same_game_as_lines(tables: Path, monkeypatch, capsys):
+def test_keys_play_the_same_game_as_lines(tables: Path, monkeypatch, printed):
     words = ["left", "down", "right", "up", "down", "left", "u", "n", "down"]
     monkeypatch.chdir(tables)
     monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(words)))
-    assert main(["play", "t", "--seed", "1"]) == 0
-    by_lines = pictures(capsys.readouterr().out)
+    by_lines = pictures(printed("play t --seed 1"))
     keys = {"left": "a", "down": "\x1b[B", "right": "\x1bOC", "up": "\x1b[1;2A"}
     shown = []
     with play(tables, NO_COLOR="1") as terminal:
@@ -196,35 +179,35 @@ def test_colors(tables: Path, environment: dict[str, str], wanted: str, other: s
 
 def test_tiles_have_the_colors_of_pictures():
     board = Board(Game("2x2", 32), (1, 2, 3, 0))
-    text = "".join(board_lines(board, "true", tall=True))
+    text = "".join(live.board_lines(board, "true", tall=True))
     for color in FILLS[:3]:
         assert ";".join(str(int(color[at : at + 2], 16)) for at in (1, 3, 5)) in text
-    assert [visible_length(line) for line in board_lines(board, "256", tall=True)] == [17] * 6
-    assert [STYLES.sub("", line) for line in board_lines(board, "256", tall=False)] == [
+    assert [live.visible_length(line) for line in live.board_lines(board, "256", tall=True)] == [17] * 6
+    assert [STYLES.sub("", line) for line in live.board_lines(board, "256", tall=False)] == [
         "  2    4   ", "  8         "[:11]
     ]  # fmt: skip
-    assert choose_colors({"NO_COLOR": "", "COLORTERM": "24bit"}) == "true"
+    assert live.choose_colors({"NO_COLOR": "", "COLORTERM": "24bit"}) == "true"
 
 
 def test_the_nearest_of_256_colors():
     for fill in FILLS:
         red, green, blue = (int(fill[at : at + 2], 16) for at in (1, 3, 5))
-        code = nearest_color(red, green, blue)
+        code = live.nearest_color(red, green, blue)
         assert 16 <= code < 256
         if code < 232:
-            cube = [LEVELS[(code - 16) // 36], LEVELS[(code - 16) // 6 % 6], LEVELS[(code - 16) % 6]]
+            cube = [live.LEVELS[(code - 16) // step % 6] for step in (36, 6, 1)]
             assert all(abs(one - two) <= 48 for one, two in zip(cube, (red, green, blue), strict=True))
 
 
 def test_lines_are_cut_at_the_window():
-    line = paint("abcdef", "#000000", "#ffffff", "256") + "gh"
-    assert cut_line(line, 8) == line
-    assert STYLES.sub("", cut_line(line, 7)) == "abcdefg"
-    assert STYLES.sub("", cut_line(line, 3)) == "abc"
-    assert cut_line(line, 3).endswith(RESET)
-    text = frame(["abc", "d", "e"], 3, 2)
-    assert "abc" + RESET + "\r\n" in text  # a full line is not cleared behind its last character
-    assert "d" + RESET + "\x1b[K" in text
+    line = live.paint("abcdef", "#000000", "#ffffff", "256") + "gh"
+    assert live.cut_line(line, 8) == line
+    assert STYLES.sub("", live.cut_line(line, 7)) == "abcdefg"
+    assert STYLES.sub("", live.cut_line(line, 3)) == "abc"
+    assert live.cut_line(line, 3).endswith(live.RESET)
+    text = live.frame(["abc", "d", "e"], 3, 2)
+    assert "abc" + live.RESET + "\r\n" in text  # a full line is not cleared behind its last character
+    assert "d" + live.RESET + "\x1b[K" in text
     assert "e" not in STYLES.sub("", text).replace("\x1b", "")
 
 
@@ -261,12 +244,8 @@ def test_a_real_board_keeps_its_numbers_and_its_orientation(formation_table: Tab
 def test_the_adversary_on_a_real_board(formation_table: Table) -> None:
     seat = Seat(formation_table, None, random.Random(5), REAL, worst=True)
     (after,) = (one.after for one in formation_table.probe(REAL).slides if one.direction == "up")
-    spawned = [
-        formation_table.probe(board.text).value
-        for slide in formation_table.probe(REAL).slides
-        for board, _ in slide.spawns()
-        if slide.after == after
-    ]
+    slides = [slide for slide in formation_table.probe(REAL).slides if slide.after == after]
+    spawned = [formation_table.probe(board.text).value for slide in slides for board, _ in slide.spawns()]
     assert seat.slide("up")
     assert sort_key(formation_table.probe(seat.board.text).value) == min(map(sort_key, spawned))
 
@@ -284,19 +263,13 @@ def test_long_messages_are_wrapped(formation_table: Table) -> None:
             shown.append(STYLES.sub("", text))
 
     seat = Seat(formation_table, None, random.Random(1), REAL.replace("128", "64"))
-    Dialogue(seat, Window(Keys(), "none", 0), values=True).converse()  # type: ignore[arg-type]
+    Dialogue(seat, live.Window(Keys(), "none", 0), values=True).converse()  # type: ignore[arg-type]
     equal = "large tiles are equal (2 of 64), and the table does not know that they can merge"
     assert f"{seat.how}; {equal}" in " ".join(shown[0].split())
     assert "│    2 │    4 │ 2048 │   64 │" in shown[0]
 
 
-# -- windows ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("columns", "rows", "color"),
-    [(1, 1, ""), (8, 4, "1"), (20, 6, "1"), (200, 60, "")],
-)
+@pytest.mark.parametrize(("columns", "rows", "color"), [(1, 1, ""), (8, 4, "1"), (20, 6, "1"), (200, 60, "")])
 def test_windows_of_any_size(tables: Path, columns: int, rows: int, color: str):
     with play(tables, columns=columns, rows=rows, NO_COLOR=color, until="") as terminal:
         terminal.wait_for_frames(1)
@@ -305,7 +278,7 @@ def test_windows_of_any_size(tables: Path, columns: int, rows: int, color: str):
         terminal.wait_for_frames(5)
         lines = terminal.shown.split("\n")
         assert len(lines) <= rows + 1
-        assert all(visible_length(line) <= columns for line in lines)
+        assert all(live.visible_length(line) <= columns for line in lines)
         terminal.resize(120, 50)
         terminal.wait_for_frames(6)
         terminal.wait_for("q quit")
@@ -408,19 +381,14 @@ def test_lines_where_keys_are_not_wanted(tables: Path, arguments: tuple[str, ...
         assert "\x1b" not in terminal.output
 
 
-# -- saving --------------------------------------------------------------------------------------------
-
-
-def test_a_game_is_saved_for_review(tables: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_a_game_is_saved_for_review(tables: Path, tmp_path: Path, monkeypatch, capsys, printed) -> None:
     monkeypatch.chdir(tables)
     words = ["left", "down", "u", "right", "up", "down", "left", "q"]
     monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(words)))
     file = tmp_path / "game.json"
-    assert main(["play", "t", "--seed", "1", "-o", str(file)]) == 0
-    shown = capsys.readouterr().out
+    shown = printed(f"play t --seed 1 -o {file}")
     assert len(re.findall(r" (was best|lost)", shown)) == 6, "each slide says what it lost"
-    assert main(["review", "t", str(file), "-f", "json"]) == 0
-    moves = json.loads(capsys.readouterr().out)["moves"]
+    moves = json.loads(printed(f"review t {file} -f json"))["moves"]
     assert len(moves) == 6, "five slides, and the last position"
     assert [move["slides"] for move in moves[1:]] == [["right"], ["up"], ["down"], ["left"], []]
     last = Board.parse(GAME, moves[-1]["board"]).unicode()
@@ -464,12 +432,11 @@ def test_training_by_keys(tables: Path):
         left(terminal, after=ONE_BEST + "\r\n")
 
 
-def test_training_by_lines(tables: Path, monkeypatch, capsys):
+def test_training_by_lines(tables: Path, monkeypatch, printed):
     monkeypatch.chdir(tables)
     monkeypatch.setattr(sys, "stdin", io.StringIO("left\nh\ndown\nu\nright\nv\nup\nq\n"))
     arguments = ["play", "t", "--train", "--seed", "1", "--objective", "score"]
-    assert main([*arguments, "--start", "0,2,2/0,4,0/0,0,8"]) == 0
-    out = capsys.readouterr().out
+    out = printed(*arguments, "--start", "0,2,2/0,4,0/0,0,8")
     assert "expected score:" not in out.partition("best: ")[0]
     assert "left " in out
     assert out.count("not counted, since you knew the values") == 3
@@ -488,18 +455,13 @@ def test_scores(tables: Path):
         assert [one.loss for one in seat.judged] == losses
         text = seat.score
     assert text.startswith(f"{sum(one.agreed for one in seat.judged)} of {len(losses)} slides best")
-    lost, kept = (
-        ReviewedMove(1, "", (one,), ("up",), loss=loss) for one, loss in (("left", 1.0), ("up", 0.0))
-    )
-    assert score_text([lost, kept], "yes-no") == (
-        "1 of 2 slides best (50.0 %), forced wins lost: 1, longest run 1"
-    )
+    slides = {"left": 1.0, "up": 0.0}
+    moves = [ReviewedMove(1, "", (one,), ("up",), loss=loss) for one, loss in slides.items()]
+    text = "1 of 2 slides best (50.0 %), forced wins lost: 1, longest run 1"
+    assert score_text(moves, "yes-no") == text
 
 
-# -- games that are solved first -------------------------------------------------------------------
-
-
-def test_a_game_is_solved_first(tmp_path: Path, monkeypatch, capsys):
+def test_a_game_is_solved_first(tmp_path: Path, monkeypatch, printed):
     monkeypatch.setenv("TILEBASE_RUNS_DIR", str(tmp_path / "runs"))
     for game, words in (
         ("2x2 16", "probability to win"),
@@ -508,8 +470,7 @@ def test_a_game_is_solved_first(tmp_path: Path, monkeypatch, capsys):
         ("2x2 --objective score", "expected score"),
         ("16 --formation 44", "probability to win"),
     ):
-        assert main(["play", *game.split(), "--auto", "--delay", "0", "--seed", "1", "-q"]) == 0
-        assert words in capsys.readouterr().out
+        assert words in printed("play", *game.split(), "--auto", "--delay", "0", "--seed", "1", "-q")
     assert list((tmp_path / "runs").iterdir()) == []
 
 

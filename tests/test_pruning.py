@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import shutil
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,14 +14,11 @@ import cached_oracle as oracle
 from judging import agrees
 from second_reader import folder_files
 from stored import journal, sign
-from tilebase import evaluate, open_table, simulate, solve, thin, verify_table
+from tilebase import Board, Game, Progress, evaluate, open_table, simulate, solve, thin, verify_table
 from tilebase.cli import main
 from tilebase.errors import CorruptError, MissingBoardError, UsageError, WrongGameError
-from tilebase.game.board import Board
-from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import Below, Exact, Interval, Lower, Rounded
-from tilebase.runtime.progress import Progress
 from tilebase.tables.pruning import prune
 
 SMALL = Game("2x2", 32)
@@ -35,14 +31,16 @@ GAMES = (SMALL, WIDE, MASKED, Game("2x2", goal_sum=20), Game("2x3", 16, masks=".
 # -- what a pruned table holds and says ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("game", GAMES, ids=str)
-@pytest.mark.parametrize("above", [0.03, 0.5, 1])
-def test_pruned_tables(game: Game, above: float, solved: Callable[..., Path], tmp_path: Path) -> None:
-    exact = oracle.values(game, "win")
+@pytest.mark.parametrize(
+    ("game", "above", "discount"), [*product(GAMES, [0.03, 0.5, 1], ["1"]), (WIDE, 0.3, "0.9")], ids=str
+)
+def test_pruned_tables(game: Game, above: float, discount: str, solved, tmp_path: Path) -> None:
+    exact = oracle.values(game, "win", discount=discount)
     kept = {board for board, value in exact.afterstates.items() if value >= Fraction(above)}
-    found = prune(solved(game), tmp_path / "pruned", above=above)
+    whole_table = solved(game, "win", discount)
+    found = prune(whole_table, tmp_path / "pruned", above=above)
     assert (found.afterstates, found.before) == (len(kept), len(exact.afterstates))
-    with open_table(tmp_path / "pruned") as table, open_table(solved(game)) as whole:
+    with open_table(tmp_path / "pruned") as table, open_table(whole_table) as whole:
         assert table.manifest.thinned == found.as_dict()
         assert table.start == whole.start
         assert sum(table.prober.count(total) for total in table.prober.sums()) == len(kept)
@@ -77,7 +75,7 @@ def test_a_board_is_called_reachable_only_if_it_is(above, solved, tmp_path) -> N
     states = oracle.values(SMALL).states
     kinds = set()
     with open_table(tmp_path / "pruned") as table:
-        for cells in itertools.product(range(5), repeat=4):
+        for cells in product(range(5), repeat=4):
             if not any(cells) or not SMALL.slides(cells):
                 continue
             answer = table.probe(Board(SMALL, cells))
@@ -93,12 +91,8 @@ def test_a_board_is_called_reachable_only_if_it_is(above, solved, tmp_path) -> N
 
 
 def test_a_value_that_is_left_out_is_no_number() -> None:
-    below = Below(0.5)
-    assert (str(below), repr(below), below.as_dict()) == (
-        "below 0.5", "<Below: below 0.5>", {"kind": "below", "bound": 0.5, "reached": True},
-    )  # fmt: skip
     with pytest.raises(UsageError, match=r"^a value below 0\.5 is not a number: "):
-        float(below)
+        float(Below(0.5))
     assert str(Below(0.9999999, reached=False)) == "below 0.9999999, or not reachable"
 
 
@@ -165,15 +159,6 @@ def test_several_objectives(solved: Callable[..., Path], tmp_path: Path) -> None
     assert verify_table(tmp_path / "forced", sample=None).wrong == ()
 
 
-def test_a_discount_keeps_the_order(solved: Callable[..., Path], tmp_path: Path) -> None:
-    prune(solved(WIDE, "win", "0.9"), tmp_path / "pruned", above=0.3)
-    with open_table(tmp_path / "pruned") as table, open_table(solved(WIDE, "win", "0.9")) as whole:
-        for state in list(oracle.values(WIDE, "win", discount="0.9").states)[::3]:
-            part, full = table.probe(Board(WIDE, state)), whole.probe(Board(WIDE, state))
-            if not isinstance(part.value, Below):
-                assert (part.value, part.best) == (full.value, full.best)
-
-
 def test_real_boards_in_pruned_tables(solved: Callable[..., Path], tmp_path: Path) -> None:
     prune(solved(MASKED), tmp_path / "pruned", above=0.7)
     with open_table(tmp_path / "pruned") as table:
@@ -182,35 +167,15 @@ def test_real_boards_in_pruned_tables(solved: Callable[..., Path], tmp_path: Pat
         assert found.best == ("up", "down")
         for board, value in oracle.values(MASKED).afterstates.items():
             after = table.probe_after(Board(MASKED, board)).value
-            assert (
-                agrees(after, value)
-                if value >= Fraction(7, 10)
-                else str(after) == ("below 0.7, or not reachable")
-            )
+            known = value >= Fraction(7, 10)
+            assert agrees(after, value) if known else str(after) == "below 0.7, or not reachable"
 
 
-# -- what cannot be pruned, and what takes no pruned table ------------------------------------------
-
-
-def test_what_cannot_be_pruned(solved: Callable[..., Path], tmp_path: Path) -> None:
-    folder, out = solved(SMALL, "win,score"), tmp_path / "pruned"
-    for above in (0, -1, 1.1, float("nan"), "x"):
-        with pytest.raises(UsageError, match=r"must be above 0 and at most 1, such as 0\.5, not"):
-            prune(folder, out, above=above)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="score is not one of win, lower, upper and guaranteed"):
-        prune(folder, out, above=0.5, objective="score")
-    with pytest.raises(UsageError, match="score is not one of win"):
-        solve(SMALL, "score", above=0.5, table=out)
-    with pytest.raises(UsageError, match="name its folder"):
-        solve(SMALL, above=0.5)
-    with pytest.raises(UsageError, match="of reachable positions: choose that space"):
-        solve(SMALL, above=0.5, table=out, space="all")
+def test_a_table_of_all_boards_cannot_be_pruned(tmp_path: Path) -> None:
     solve(SMALL, space="all", table=tmp_path / "all")
     with pytest.raises(UsageError, match="holds all boards within limits"):
-        prune(tmp_path / "all", out, above=0.5)
-    with pytest.raises(WrongGameError, match="holds files"):
-        prune(folder, folder, above=0.5)
-    assert not out.exists()
+        prune(tmp_path / "all", tmp_path / "pruned", above=0.5)
+    assert not (tmp_path / "pruned").exists()
 
 
 def test_what_takes_no_pruned_table(solved: Callable[..., Path], tmp_path: Path) -> None:
@@ -298,48 +263,27 @@ def test_a_run_holds_few_whole_values(tmp_path: Path) -> None:
     assert not (target / "work").exists()
 
 
-def test_other_folders_stay_as_they_are(solved: Callable[..., Path], tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/letter.txt").write_text("mine")
-    shutil.copytree(solved(SMALL), tmp_path / "whole")
-    prune(solved(SMALL), tmp_path / "pruned", above=0.05)
+def test_a_pruned_table_stays_as_it_is(solved: Callable[..., Path], tmp_path: Path) -> None:
+    prune(solved(SMALL), tmp_path, above=0.05)
     before = folder_files(tmp_path)
-    for name, objective, above in (
-        ("mine", "win", 0.5), ("whole", "win", 0.5), ("pruned", "win", 0.06), ("pruned", "lower", 0.05),
-    ):  # fmt: skip
+    for objective, above in (("win", 0.06), ("lower", 0.05)):
         with pytest.raises(WrongGameError, match="choose a new folder"):
-            solve(SMALL, objective, table=tmp_path / name, above=above)
+            solve(SMALL, objective, table=tmp_path, above=above)
     with pytest.raises(WrongGameError, match="choose a new folder"):
-        prune(solved(SMALL), tmp_path / "pruned", above=0.06)
+        prune(solved(SMALL), tmp_path, above=0.06)
+    assert prune(solved(SMALL), tmp_path, above=0.05).least_value == 0.05
     assert folder_files(tmp_path) == before
-    assert prune(solved(SMALL), tmp_path / "pruned", above=0.05).least_value == 0.05
-    assert folder_files(tmp_path) == before
 
 
-# -- the command line ------------------------------------------------------------------------------
-
-
-def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["solve", "2x3", "32", "--above", "0.4", "-o", "above", "-q", "--threads", "1"]) == 0
-    out = capsys.readouterr().out
+def test_the_commands(folder: Path, printed: Callable[..., str]) -> None:
+    out = printed("solve 2x3 32 --above 0.4 -o above -q --threads 1")
     assert "\nkept: 0.4 and more  " in out
     assert main(["solve", "2x3", "32", "-o", "whole", "-q"]) == 0
-    assert main(["thin", "whole", "--above", "0.4", "-o", "pruned", "-q"]) == 0
-    out = capsys.readouterr().out
-    assert "win 0.4 and more\nafterstates kept, up to symmetry" in out
-    assert main(["thin", "whole", "--above", "0.4", "-o", "pruned", "-q", "-f", "json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+    data = json.loads(printed("thin whole --above 0.4 -o pruned -q -f json"))
     assert (data["least_value"], data["objective"]) == (0.4, "win")
-    assert main(["probe", "above", "4,8,8/16,8,16"]) == 0
-    assert "below 0.4" in capsys.readouterr().out
-    assert main(["probe", "above", "4,8,8/16,8,16", "-f", "json"]) == 0
-    slides = json.loads(capsys.readouterr().out)["slides"]
+    slides = json.loads(printed("probe above 4,8,8/16,8,16 -f json"))["slides"]
     assert ("below", 0.4, True) in [
         tuple(slide["value"].get(name) for name in ("kind", "bound", "reached")) for slide in slides
     ]
-    assert main(["verify", "above", "--all"]) == 0
-    assert "since boards that follow were left out of the table" in capsys.readouterr().out
-    assert main(["play", "above", "--auto", "--delay", "0", "--seed", "1"]) in (0, 1)
-    capsys.readouterr()
-    assert main(["thin", "whole", "--above", "0.9999999999999", "-o", "high", "-q"]) == 0
-    assert "win 0.9999999999999 and more" in capsys.readouterr().out
+    assert "since boards that follow were left out of the table" in printed("verify above --all")
+    assert "win 0.9999999999999 and more" in printed("thin whole --above 0.9999999999999 -o high -q")

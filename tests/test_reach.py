@@ -10,17 +10,14 @@ import pytest
 
 from daily import daily
 from repetition import one_in
-from tilebase import Game
-from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.checkerboards import mirror
 from tilebase.patterns.filling import complete_rows, figure, fill_board, game_by_filling, longest_line
-from tilebase.patterns.moves import moves_text, parse_moves, replay
+from tilebase.patterns.moves import parse_moves, replay
 from tilebase.patterns.packed import Aim, search_on
-from tilebase.patterns.reach import before_slides, crowded, pull, reach
+from tilebase.patterns.reach import crowded, pull, reach
 from tilebase.patterns.rules import Drop, Position, Rules, push
 from tilebase.patterns.searching import Effort
-from tilebase.small import oracle
 
 
 @cache
@@ -46,11 +43,8 @@ def test_every_board_of_a_small_game(size, drops, most):
     rules = Rules(*size, drops)
     states, afterstates = all_reachable(rules, most)
     wrong = []
-    positions = [
-        position
-        for position in product(range(most + 1), repeat=rules.cells)
-        if position == rules.canonical(position)
-    ]
+    every = product(range(most + 1), repeat=rules.cells)
+    positions = [position for position in every if position == rules.canonical(position)]
     for position in positions[one_in(9)] if len(positions) > 500 else positions:
         for known, is_after in ((states, False), (afterstates, True)):
             found = reach(rules.text(position), drops="2,4" if drops == (1, 2) else "2", afterstate=is_after)
@@ -58,14 +52,6 @@ def test_every_board_of_a_small_game(size, drops, most):
             if found.reachable != (position in known) or not ends:
                 wrong.append((position, is_after, found))
     assert not wrong
-
-
-def test_the_rules_are_those_of_the_oracle():
-    """The states of a game with a goal are those that the plain rules reach below it."""
-    game = Game("2x3", 32, start="empty")
-    layers = oracle.reachable(game, symmetric=False).values()
-    states, _ = all_reachable(Rules(2, 3, (1, 2)), 4)
-    assert states == {state for layer in layers for state in layer.states}
 
 
 def test_boards_of_random_games_are_reached():
@@ -92,20 +78,9 @@ def test_pulling_undoes_pushing():
             }
 
 
-def test_what_is_before_a_slide():
-    rules = Rules(2, 2)
-    found = set(before_slides(rules, (2, 0, 0, 0)))
-    assert found == {
-        before
-        for before in product(range(3), repeat=4)
-        if (2, 0, 0, 0) in [after for _, after in rules.slides(before)]
-    }
-
-
 def test_too_many_large_tiles():
-    assert crowded(Rules(2, 2, (1, 2)), (3, 3, 3, 3)) == (
-        "beside a tile 8, at least 1 cell must be empty or hold a smaller tile; this board has 0"
-    )
+    why = "beside a tile 8, at least 1 cell must be empty or hold a smaller tile; this board has 0"
+    assert crowded(Rules(2, 2, (1, 2)), (3, 3, 3, 3)) == why
     assert crowded(Rules(2, 2, (1, 2)), (3, 3, 3, 2)) == ""
     assert crowded(Rules(2, 2, (1,)), (3, 3, 3, 2)) != ""
 
@@ -123,15 +98,6 @@ def test_long_lines_are_refused_at_once():
         reach("/".join([",".join(["2", "4"] * 60)] * 2))
     with pytest.raises(ResourceError, match="positions can be before this afterstate"):
         reach("4" + ",4" * 5 + ",0" * 9, drops="2", afterstate=True)
-
-
-def test_the_command_prints_a_game_that_replays(capsys):
-    assert main(["reach", "board", "2,4,2/4,2,4/2,4,2", "--drops", "2", "-q"]) == 0
-    line = capsys.readouterr().out.splitlines()[1]
-    rules = Rules(3, 3)
-    game = parse_moves(rules, line)
-    assert replay(rules, game)[-1] == (1, 2, 1, 2, 1, 2, 1, 2, 1)
-    assert moves_text(rules, game) == line
 
 
 @pytest.mark.parametrize(
@@ -165,8 +131,6 @@ def test_boards_that_no_filling_is_near_are_left_to_the_search_back() -> None:
     assert game_by_filling(Rules(5, 5), figure(7, 5), effort) is None
     assert game_by_filling(rules, figure(7, 6)[::-1][:18] + figure(7, 6)[:18], effort) is None
 
-
-# -- boards full of 2s and 4s ----------------------------------------------------------------------------
 
 TO_6X6 = [(m, n) for m in range(2, 7) for n in range(2, 7)]
 
@@ -236,9 +200,8 @@ def test_seeds_and_budgets_of_fillings():
     assert late.reason == "time ran out: allow more time"
 
 
-def test_the_command_that_fills(capsys):
-    assert main(["reach", "fill", "3x4", "-q"]) == 0
-    text = capsys.readouterr().out.splitlines()
+def test_the_command_that_fills(printed):
+    text = printed("reach fill 3x4 -q").splitlines()
     assert text[0].endswith("fill the board with 2s and 4s, without an 8: yes, by 17 drops (verdict).")
     rules = Rules(3, 4, most=2)
     assert rules.text(replay(rules, parse_moves(rules, text[-1]))[-1]) == "/".join(text[1:4])

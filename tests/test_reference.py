@@ -19,9 +19,6 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
 from tilebase.small.oracle import Objective, count, decided, reachable, transitions, values
 
-# -- published counts --------------------------------------------------------------------------------
-
-
 COUNTED = {
     "live_states": ("2x2", "32", lambda game: count(game).total("live")),
     "states_with_specials": ("2x2", "32", lambda game: count(game).total("live") + 2),
@@ -53,14 +50,6 @@ def test_live_states_of_the_continued_2x2() -> None:
     result = count(Game("2x2"))
     assert (result.total("live"), result.total("afterstates")) == (74, 67)
     assert sum(row["live"] > 0 for row in result.rows()) == 24
-
-
-def test_live_states_of_3x3_to_8() -> None:
-    assert count(Game("3x3", 8)).total("live") == 1186
-    assert {"win", "lose"} <= {after for _, _, after in transitions(Game("2x2", 8))}
-
-
-# -- published values ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fact", facts("optimal_values.tsv", board="2x2"), ids=repr)
@@ -96,9 +85,6 @@ def test_an_8_cannot_even_be_made_on_one_cell() -> None:
 def test_guaranteed_within_limits(fact: Fact) -> None:
     game = Game(fact["board"], int(fact["goal"]), limits=fact["limits"], start="empty")
     assert values(game, "guaranteed").start == (fact["value"] == "winnable"), fact
-
-
-# -- by hand ---------------------------------------------------------------------------------------------
 
 
 def test_every_value_of_1x2_to_8() -> None:
@@ -138,15 +124,6 @@ def test_lookahead_collapses_what_is_decided() -> None:
     assert decided(Game("1x2", spawn=0), (1, 1))  # only a 2 can come, and then all is lost
     totals = count(game, lookahead=True).totals
     assert (totals["states"], totals["live"], totals["losing"], totals["winning"]) == (1, 1, 0, 0)
-
-
-def test_score_of_a_double_merge() -> None:
-    """2,2,2,2 slides to 4,4 for 8 points, then a spawn; the 8 that ends the game counts."""
-    game = Game("1x4", 8, start="2,2,2,2")
-    assert values(game, "score").start == 8 + 8
-
-
-# -- against bare recursion --------------------------------------------------------------------------
 
 
 def made(before: Cells, after: Cells) -> int:
@@ -216,9 +193,6 @@ def test_values_are_those_of_bare_recursion(game: Game, objective: Objective) ->
         assert result.start == sum(p * found[board] for board, p in game.starts())
 
 
-# -- properties ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("lookahead", [False, True])
 @pytest.mark.parametrize("game", each_rule(SMALL_GAMES), ids=str)
 def test_counts_are_those_of_layers_without_symmetry(game: Game, lookahead: bool) -> None:
@@ -259,9 +233,6 @@ def test_empty_start_has_an_afterstate_of_sum_0() -> None:
     layer = reachable(Game("2x2", 16, start="empty"))[0]
     assert (layer.states, layer.afterstates) == (set(), {(0, 0, 0, 0)})
     assert min(reachable(Game("2x2", 16))) == 4
-
-
-# -- errors ------------------------------------------------------------------------------------------------
 
 
 NAMES = get_args(Objective)

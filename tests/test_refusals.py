@@ -1,7 +1,7 @@
 """What the command line refuses: each command of ``refusals.tsv`` prints one sentence and writes nothing.
 
-In the folder are a table ``t``, one that is ``unfinished``, and ``full``, a folder of something else.
-A sentence may be given in parts, with `` ... `` between them.
+In the folder are tables ``t`` and ``big``, an ``unfinished`` one, a winning ``set``, a ``link`` to ``t``, a
+``page``, and ``full`` of something else.  A sentence may be given in parts, with `` ... `` between them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,21 @@ from pathlib import Path
 import pytest
 
 from stored import contents
-from tilebase import solve
-from tilebase.game.game import Game
+from tilebase import Game, solve, symbolic
 
 with Path(__file__).with_name("refusals.tsv").open(encoding="utf-8") as file:
     ROWS = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+BIG = Game("3x3", 32, masks=".../..x/.xx", start="after 2,0,0/0,0,x/2,x,x|0,0,0/0,2,x/2,x,x", horizon=60)
+FILES = {
+    "full/letter.txt": b"mine",
+    "page/index.html": b'<!-- "format": "tilebase policy" -->',
+    "bytes": b"\xff\xfe\x00",
+    "empty": b"\n",
+    "game.txt": b"2,2/0,0",
+    "broken.py": b"def first(board:\n",
+}
 
 
 @pytest.fixture(scope="module")
@@ -27,14 +37,19 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tables")
     solve(Game("2x2", 32), "win,lower,upper,score", table=folder / "t", threads=1)
     solve(Game("2x2", 32), table=folder / "unfinished", down_to=20, threads=1)
-    (folder / "full").mkdir()
-    (folder / "full/letter.txt").write_text("mine")
+    solve(BIG, table=folder / "big", threads=1)
+    symbolic(Game("2x2", 16), export=folder / "set")
+    (folder / "link").symlink_to("t")
+    for name in ("full", "page/pictures"):
+        (folder / name).mkdir(parents=True)
+    for name, data in FILES.items():
+        (folder / name).write_bytes(data)
     return folder
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["command"] for row in ROWS])
 def test_a_refusal_is_one_sentence_and_nothing_is_written(row, tables, folder, refused) -> None:
-    shutil.copytree(tables, folder, dirs_exist_ok=True)
+    shutil.copytree(tables, folder, symlinks=True, dirs_exist_ok=True)
     words = [word.replace(r"\n", "\n") for word in shlex.split(row["command"])]
     refused(words, int(row["status"]), *row["sentence"].split(" ... "))
     assert contents(folder) == contents(tables)

@@ -14,7 +14,7 @@ import pytest
 
 import tilebase
 from stored import layers_of
-from tilebase import Board, Exact, Game, Interval, Lower, Objective, Rounded, Table, Upper, open_table
+from tilebase import Below, Board, Exact, Game, Interval, Lower, Objective, Rounded, Table, Upper, open_table
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import CorruptError, MissingLayerError, MissingObjectiveError, UsageError
@@ -67,6 +67,7 @@ VALUES = [
     (Lower(Fraction(1, 3)), "<Lower: at least 0.333333333333333>"),
     (Upper(Fraction(1, 3)), "<Upper: at most 0.333333333333334>"),
     (Interval(Fraction(1, 4), Fraction(1, 3)), "<Interval: from 0.25 to 0.333333333333334>"),
+    (Below(0.5), "<Below: below 0.5>"),
     (Board.read(SMALL, "2,4/0,8"), "<Board 2,4/0,8 of 2x2, to 32>"),
 ]
 
@@ -126,8 +127,6 @@ def test_tables_and_what_they_answer(solved: Callable[..., Path], tmp_path: Path
         assert repr(layers) == f"<LayerFolder {folder}/values/win: {len(layers.sums())} layers>"
 
 
-# -- copies ----------------------------------------------------------------------------------------
-
 KEYS = GameArrays(SMALL).pack([[1, 2, 0, 3], [1, 1, 0, 0]])
 COPIED: dict[str, tuple[Callable[[Table], Any], Callable[[Any], Any]]] = {
     "Game": (lambda _: SMALL, repr),
@@ -182,18 +181,12 @@ def test_a_table_is_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         pickle.loads(pickled)
 
 
-# -- the values of the start -----------------------------------------------------------------------
-
-
 def test_solutions_and_tables_have_the_same_values_of_the_start(tmp_path: Path) -> None:
     solution = tilebase.solve(SMALL, "lower,upper,win:float32", table=tmp_path)
     with open_table(tmp_path) as table:
         assert table.start == solution.start
-        assert (
-            table.value
-            == solution.value
-            == Interval(solution.start["lower"].bound, table.start["upper"].bound)
-        )
+        both = Interval(solution.start["lower"].bound, table.start["upper"].bound)
+        assert table.value == solution.value == both
     assert list(solution.start) == ["lower", "upper", "win-float32"]
     assert solution.start["win"] is solution.start["win-float32"] is solution.start["win:float32"]
     assert "win" in solution.start

@@ -13,27 +13,11 @@ from pathlib import Path
 import pytest
 
 from test_records import random_game, record_text, replay, states_of
-from tilebase import review, solve
-from tilebase.cli import main
+from tilebase import Below, Exact, Game, Interval, Lower, Rounded, Upper, formation, review, solve
 from tilebase.cli.review import _lost, _summary, _worth
 from tilebase.cli.seat import Seat
-from tilebase.game.formations import formation
-from tilebase.game.game import Game
-from tilebase.game.records import parse_game
 from tilebase.objectives.numbers import Unit
-from tilebase.objectives.values import (
-    Below,
-    Exact,
-    Found,
-    Interval,
-    Lower,
-    Rounded,
-    Unknown,
-    Upper,
-    short_text,
-    value_document,
-)
-from tilebase.questions.review import read_written
+from tilebase.objectives.values import Found, Unknown, short_text, value_document
 from tilebase.tables.playing import play_game
 from tilebase.tables.probe import Table, open_table
 from tilebase.tables.pruning import prune
@@ -91,14 +75,6 @@ def test_a_game_by_the_table_loses_nothing(table: Table, seed: int):
     assert (found.agreement, found.total_loss, found.mean_loss, found.drops) == (1, 0, 0, [])
 
 
-def test_all_forms_give_the_same_review(table: Table):
-    record = random_game(GAME, random.Random(2))
-    saved = review(table, record_text(GAME, record), "win")
-    replayed = review(table, replay(GAME, record, "replay 3x3"), "win")
-    assert (saved.form, replayed.form) == ("tilebase game", "2048verse replay")
-    assert json.dumps(replayed.as_dict() | {"form": saved.form}) == json.dumps(saved.as_dict())
-
-
 def test_the_largest_losses(table: Table):
     found = review(table, record_text(GAME, random_game(GAME, random.Random(11))), "score")
     losses = [move.loss or 0 for move in found.drops]
@@ -108,13 +84,6 @@ def test_the_largest_losses(table: Table):
     document = json.loads(json.dumps(found.as_dict()))
     assert document["drops"] == [move.number for move in found.drops]
     assert document["moves"][document["drops"][0] - 1]["loss"] == losses[0]
-
-
-def test_a_list_that_starts_anew(table: Table):
-    found = review(table, "2,2,0/0,0,0/0,0,0\n0,8,8/4,0,0/2,0,2\n0,0,16/0,2,4/0,0,4", "win")
-    assert [move.slides for move in found.moves] == [(), ("right",), ()]
-    assert found.moves[0].problem == "no slide and spawn lead from line 1 to line 2, which starts again"
-    assert (found.reviewed, found.unknown) == (1, 0)
 
 
 def test_positions_beyond_the_table_are_unknown(table: Table):
@@ -194,7 +163,7 @@ EQUAL = "large tiles are equal (2 of 64), and the table does not know that they 
         ("64,128,256,32", None),
     ],
 )
-def test_no_slide_is_blamed_where_large_tiles_are_equal(tables, tmp_path, capsys, row, problem) -> None:
+def test_no_slide_is_blamed_where_large_tiles_are_equal(tables, tmp_path, printed, row, problem) -> None:
     """In a probe, a review and a game that is played: the slide down loses 0.3 %, and left is best."""
     below = f"/{row}/1024,2048,4096,8192"
     board = f"0,0,2,0/2,0,0,0{below}"
@@ -214,8 +183,7 @@ def test_no_slide_is_blamed_where_large_tiles_are_equal(tables, tmp_path, capsys
     assert (found.reviewed, found.mistakes, len(found.drops)) == (judged, judged, judged)
     assert found.unknown == (not judged)
     assert len(seat.judged) == judged
-    assert main(["review", str(tables / "44"), str(file)]) == 0
-    assert (EQUAL in capsys.readouterr().out) is not judged
+    assert (EQUAL in printed(f"review {tables}/44 {file}")) is not judged
 
 
 def test_both_reasons_are_given_where_large_tiles_are_equal_and_a_slide_is_not_known(tables: Path):
@@ -249,7 +217,7 @@ def test_both_reasons_are_given_where_large_tiles_are_equal_and_a_slide_is_not_k
         ),
     ],
 )  # fmt: skip
-def test_a_move_that_several_slides_explain(tables, tmp_path, capsys, lines, slides, loss, verdict) -> None:
+def test_a_move_that_several_slides_explain(tables, tmp_path, printed, lines, slides, loss, verdict) -> None:
     file = tmp_path / "game.txt"
     file.write_text(lines.replace(" ", "\n"))
     with open_table(tables / "3x3") as opened:
@@ -260,8 +228,7 @@ def test_a_move_that_several_slides_explain(tables, tmp_path, capsys, lines, sli
     assert move.loss == (pytest.approx(loss, abs=1e-9) if known else None)
     assert (found.reviewed, found.unknown, found.agreed) == (known, not known, loss == 0)
     assert (move.slide_value is None, move.value is None) == (not known, False)
-    assert main(["review", str(tables / "3x3"), str(file), "--objective", "win"]) == 0
-    assert (" or ".join(slides) in capsys.readouterr().out) is (loss != 0)
+    assert (" or ".join(slides) in printed(f"review {tables}/3x3 {file} --objective win")) is (loss != 0)
 
 
 def test_a_long_replay_of_a_real_game(tables: Path):
@@ -278,26 +245,25 @@ def test_a_long_replay_of_a_real_game(tables: Path):
 # -- the command -----------------------------------------------------------------------------------
 
 
-def test_the_command(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch):
+def test_the_command(tables: Path, tmp_path: Path, printed, monkeypatch):
     record = random_game(GAME, random.Random(11))
     file = tmp_path / "game.json"
     file.write_text(record_text(GAME, record))
 
-    def printed(*options: str) -> str:
-        assert main(["review", str(tables / "3x3"), *options, "--objective", "win"]) == 0
-        return capsys.readouterr().out
+    def reviewed(*options: str) -> str:
+        return printed("review", str(tables / "3x3"), *options, "--objective", "win")
 
-    out = printed(str(file))
+    out = reviewed(str(file))
     played = f"tilebase game, {len(states_of(GAME, record))} positions"
     assert out.startswith(f"3x3, to 64: {played}: probability to win\n")
     assert "the largest losses" in out
     assert "lost in total, the sum of the losses of single slides " in out
     monkeypatch.setattr(sys, "stdin", io.StringIO(file.read_text()))
-    document = json.loads(printed("-", "-f", "json"))
+    document = json.loads(reviewed("-", "-f", "json"))
     with open_table(tables / "3x3") as opened:
         wanted = json.loads(json.dumps(review(opened, file.read_text(), "win").as_dict()))
     assert document | wanted == document
-    rows = list(csv.DictReader(io.StringIO(printed(str(file), "-f", "csv"))))
+    rows = list(csv.DictReader(io.StringIO(reviewed(str(file), "-f", "csv"))))
     assert [row["board"] for row in rows] == [move["board"] for move in document["moves"]]
 
 
@@ -316,47 +282,14 @@ def test_the_size_of_a_negligible_loss_is_printed(tables: Path, tmp_path: Path) 
     assert "the worst mistake" not in {row[""] for row in _summary(found)}
 
 
-def test_a_folder_of_tables(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_folder_of_tables(tables: Path, tmp_path: Path, printed):
     file = tmp_path / "game.txt"
     file.write_text("2,2,0/0,0,0/0,0,0\n4,0,0/0,2,0/0,0,0")
-    assert main(["review", str(tables), str(file)]) == 0
-    out = capsys.readouterr().out
+    out = printed(f"review {tables} {file}")
     assert out.startswith("moves 1 to 2, 3x3: positions, 2 positions: probability to win, proved\n")
     assert "2x3: " not in out
-    assert main(["review", str(tables), str(file), "-f", "json", "--objective", "score"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["endgames"]) == 1
-    assert main(["review", str(tables), str(file), "-f", "csv"]) == 0
-    assert capsys.readouterr().out.startswith("table,number,board")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("review 3x3 nowhere.json", 1, "cannot read nowhere.json: No such file"),
-        ("review 3x3 3x3", 1, "cannot read 3x3: it is a folder, and this must be a file"),
-        ("review nowhere good.txt", 1, "nowhere not found"),
-        ("review 3x3 bytes", 2, "bytes is not text in UTF-8"),
-        ("review 3x3 empty", 2, "there is no game to review: the text is empty"),
-        ("review 3x3 long", 2, "more than 16,777,216 bytes is not read"),
-        ("review 3x3 good.txt -f fun", 2, "format 'fun' does not exist"),
-        ("review 3x3 good.txt --objective fun", 2, "has no values of fun"),
-        ("review 2x3 good.txt", 2, "line 1: the board has 9 cells"),
-        ("review . small.txt", 2, "rows of 2 cells"),
-    ],
-)
-def test_bad_input(tables: Path, tmp_path: Path, monkeypatch, capsys, arguments, status, message):
-    monkeypatch.chdir(tmp_path)
-    for name in ("3x3", "2x3"):
-        (tmp_path / name).symlink_to(tables / name)
-    (tmp_path / "good.txt").write_text("2,2,0/0,0,0/0,0,0".replace("/", ","))
-    (tmp_path / "small.txt").write_text("2,2/2,2")
-    (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
-    (tmp_path / "empty").write_text("\n")
-    (tmp_path / "long").write_text("2" * 17_000_000)
-    assert main(arguments.split()) == status
-    err = capsys.readouterr().err
-    assert message in " ".join(err.split())
-    assert len(err.strip().splitlines()) == 1
+    assert len(json.loads(printed(f"review {tables} {file} -f json --objective score"))["endgames"]) == 1
+    assert printed(f"review {tables} {file} -f csv").startswith("table,number,board")
 
 
 # -- values as people read them: numbers stand in tests/test_numbers.py ------------------------------
@@ -369,11 +302,6 @@ def rounded(number: float) -> Rounded:
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [
-        (Exact(0), "probability", "0 %"),
-        (Exact(1), "probability", "100 %"),
-        (rounded(0.0), "probability", "≈ 0 %"),
-        (rounded(1.0), "probability", "≈ 100 %"),
-        (rounded(0.9999), "probability", "99.99 %"),
         (Exact(Fraction(1, 3)), "probability", "33.3 %"),
         (Lower(Fraction("0.9999")), "probability", "≥ 99.99 %"),
         (Lower(1 - Fraction(1, 10**12)), "probability", "≥ 99.99999999 %"),
@@ -386,9 +314,7 @@ def rounded(number: float) -> Rounded:
         (Below(0.5), "probability", "below 50 %"),
         (Below(1e-7), "probability", "below 1e-5 %"),
         (Below(0.995, reached=False), "probability", "below 99.5 % or not reachable"),
-        (Exact(False), "yes-no", "no"),
         (Rounded(1234567.89, "float64", 1e-9), "score", "1,234,567.9"),
-        (Exact(1234), "slides", "1,234"),
         (Upper(Fraction("100.01")), "score", "≤ 100.1"),
     ],
 )
@@ -414,11 +340,6 @@ def test_no_bound_is_shown_better_than_proved():
 
 def test_a_value_that_is_not_known():
     assert value_document(Unknown(), "score") == {"kind": "unknown", "text": "unknown", "short": "unknown"}
-
-
-def test_written_boards_are_read_back():
-    written = parse_game(GAME, "2,2,0/0,0,0/0,0,0", lambda board: read_written(GAME, board))
-    assert written.positions[0].tiles == (1, 1, 0, 0, 0, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("tile", ["x", "64"])

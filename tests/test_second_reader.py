@@ -27,7 +27,7 @@ from repetition import one_in
 from second_reader import DamagedError, Files, folder_files
 from stored import all_values, reachable_values
 from test_winning_set import saved
-from tilebase import count, force, open_winning_set, prove, solve, thin, verify_table
+from tilebase import Objective, count, force, formation, open_winning_set, prove, solve, thin, verify_table
 from tilebase.check import RefusedError, check_certificate
 from tilebase.errors import CorruptError, TilebaseError
 from tilebase.files.format import Contents
@@ -37,9 +37,7 @@ from tilebase.files.manifest import Manifest
 from tilebase.files.run import read_journal, verify_run
 from tilebase.files.store import LayerStore
 from tilebase.files.winning import StoredSet
-from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.objective import Objective
 from tilebase.small.oracle import Layer
 from tilebase.tables.pruning import prune
 
@@ -91,7 +89,6 @@ def cells_of(game: Game, board: second.Board) -> Cells:
 
 @cache
 def made(folder: Path, name: str) -> Path:
-    """The folder of one of `TABLES`."""
     game, objectives, options = TABLES[name]
     path = folder / name.replace(" ", "-").replace(",", "")
     solve(game, objectives, table=path, threads=1, **options)
@@ -241,11 +238,8 @@ def test_certificates(name: str, tmp_path: Path) -> None:
     # Without any one of its boards, the proof is refused.
     body = gzip.decompress(data.partition(b"\n")[2]).splitlines(keepends=True)
     for at in range(1, len(body), 1 + len(body) // 8):
-        less = [
-            json.dumps(header | {"boards": header["boards"] - 1}).encode() + b"\n",
-            *body[1:at],
-            *body[at + 1 :],
-        ]
+        head = json.dumps(header | {"boards": header["boards"] - 1}).encode() + b"\n"
+        less = [head, *body[1:at], *body[at + 1 :]]
         packed = gzip.compress(b"".join(less), mtime=0)
         changed = b"tilebase certificate 1 %b\n" % hashlib.sha256(packed).hexdigest().encode() + packed
         (tmp_path / "b.cert").write_bytes(changed)
@@ -285,10 +279,6 @@ def _layers(folder: Path) -> None:
 
 def _table(folder: Path) -> None:
     solve(Game("2x2", 8), "win,upper:uint16,guaranteed", table=folder / "t", threads=1)
-
-
-def _run(folder: Path) -> None:
-    count(Game("1x3", 8), folder=folder, keep="states", threads=1)
 
 
 def _certificates(folder: Path) -> None:
@@ -350,7 +340,8 @@ DAMAGED: dict[str, tuple[Callable[[Path], object], tuple[str, ...], Read, Callab
         _table, ("t/**/*.jsonl",), lambda files, name: second.journal(files[name]), _whole_journal,
     ),
     "a run": (
-        _run, ("run.json", "counts.jsonl", "*/layers.idx", "*/*.seg"),
+        lambda folder: count(Game("1x3", 8), folder=folder, keep="states", threads=1),
+        ("run.json", "counts.jsonl", "*/layers.idx", "*/*.seg"),
         lambda files, _: second.read_run(files), _sound_run,
     ),
     "a winning set": (
@@ -379,11 +370,6 @@ def changes(data: bytes, lines: bool, longer: bool = True) -> Iterator[bytes]:
         yield data + b"\n"
 
 
-def what_of(path: Path) -> tuple[bool, bool]:
-    """Whether a file has lines, and whether bytes behind its end are damage; a killed run may leave some."""
-    return path.suffix == ".jsonl", path.suffix not in (".idx", ".seg")
-
-
 @pytest.mark.parametrize("name", DAMAGED)
 def test_every_changed_byte_is_found(name: str, tmp_path: Path) -> None:
     """By both readers, in each file of a format."""
@@ -397,7 +383,9 @@ def test_every_changed_byte_is_found(name: str, tmp_path: Path) -> None:
         theirs(files, own)
         ours(path)
         with path.open("r+b", buffering=0) as file:
-            for number, changed in enumerate([*changes(data, *what_of(path)), data]):
+            # A killed run may leave bytes behind the layers.
+            all_changes = changes(data, path.suffix == ".jsonl", path.suffix not in (".idx", ".seg"))
+            for number, changed in enumerate([*all_changes, data]):
                 file.seek(0)
                 file.write(changed)
                 file.truncate()

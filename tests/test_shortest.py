@@ -8,9 +8,9 @@ from itertools import product
 
 import pytest
 
+from daily import daily
 from tilebase.cli import main
-from tilebase.errors import ResourceError, UsageError
-from tilebase.patterns.moves import parse_moves, replay
+from tilebase.patterns.moves import replay
 from tilebase.patterns.rules import Rules, drops_made
 from tilebase.patterns.shortest import Shortest, built_game, end_positions, list_ends, shortest_game
 
@@ -60,20 +60,14 @@ def test_games_that_are_proved_shortest(rows, columns, drops):
     assert drops_made(final) == drops
 
 
-@pytest.mark.parametrize(("rows", "columns", "extra"), [(5, 6, 4), (6, 6, 4), (8, 8, 6)])
+@pytest.mark.parametrize(
+    ("rows", "columns", "extra"), [(5, 6, 4), (6, 6, 4), (8, 8, 6), *daily([(10, 10, 6)], [])]
+)
 def test_games_on_larger_boards(rows, columns, extra):
     rules = Rules(rows, columns)
     final = replay(rules, built_game(rules))[-1]
     assert rules.is_stuck(final)
     assert drops_made(final) == 3 * rules.cells // 2 + extra < unsolved(rows, columns).conjectured
-
-
-@pytest.mark.all  # 9 CPU seconds for one more size
-def test_ten_by_ten():
-    rules = Rules(10, 10)
-    final = replay(rules, built_game(rules))[-1]
-    assert rules.is_stuck(final)
-    assert drops_made(final) == 156
 
 
 @pytest.mark.slow
@@ -89,7 +83,6 @@ def test_published_bounds():
 
 
 def unsolved(rows: int, columns: int) -> Shortest:
-    """A result for a board of which nothing is known."""
     return Shortest(Rules(rows, columns), 1, None, {}, 0.0, "")
 
 
@@ -100,22 +93,8 @@ def test_limits():
     assert shortest_game("5x5", seconds=0.5).lower >= 37
 
 
-def test_refusals():
-    with pytest.raises(UsageError, match="'0x4' is not a size"):
-        shortest_game("0x4")
-    with pytest.raises(ResourceError, match="a side above 12"):
-        shortest_game("13x2")
-
-
-def test_the_command(capsys):
-    assert main(["reach", "shortest", "4x4", "-q"]) == 0
-    text = capsys.readouterr().out.splitlines()
-    assert text[0].endswith(": fewest drops of 2s after which no slide is left: 26 (exact).")
-    assert text[1] == "24 drops: 1 end position, none can be reached (9 positions)"
-    rules = Rules(4, 4)
-    assert rules.text(replay(rules, parse_moves(rules, text[-1]))[-1]) == "/".join(text[2:6])
-    assert main(["reach", "shortest", "4x4", "-q", "-f", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_the_command(capsys, printed):
+    document = json.loads(printed("reach shortest 4x4 -q -f json"))
     assert (document["lower"], document["drops"], document["proved"]) == (26, 26, True)
     assert main(["reach", "shortest", "6x6", "-q", "--budget", "2s"]) == 1
     captured = capsys.readouterr()

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from facts import facts
-from tilebase import Exact, Lower, Upper, check_certificate, check_pattern, force, prove, solve
+from tilebase import Exact, Lower, Upper, check_certificate, check_pattern, count, force, prove, solve
 from tilebase.errors import MissingLayerError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
-from tilebase.questions.count import count
 from tilebase.questions.force import largest_forced
 from tilebase.small import oracle
 from tilebase.tables.layers import open_layer

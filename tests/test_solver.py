@@ -10,45 +10,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-import cached_oracle as oracle
 import tilebase.questions.solve as engine
-from judging import check
-from stopping import raise_at
 from stored import chunks_of, contents, layers_of, reachable_values, record_of
-from tilebase import formation, solve, verify_table
-from tilebase.cli import main
+from tilebase import Game, Objective, formation, open_table, solve, verify_table
 from tilebase.errors import CorruptError, ResourceError, UsageError, WrongGameError
 from tilebase.files import keys as key_files
 from tilebase.files.keys import encode
 from tilebase.files.run import Query, RunFolder
-from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats, summarise
-from tilebase.objectives.objective import Objective
 from tilebase.objectives.types import TYPES
-from tilebase.objectives.values import Exact, Lower, Upper
-from tilebase.questions.count import remove_run
 from tilebase.sparse import backward, forward, maps, sizes, windows
-from tilebase.tables.probe import open_table
 from windows import keep_one_layer_above
 
 SMALL = Game("2x2", 32)
 
 
-def test_spaces_that_do_not_exist(tmp_path):
-    with pytest.raises(UsageError, match="choose one of reachable, all"):
-        solve(SMALL, space="most")
+def test_a_table_of_all_boards_is_not_continued_as_one_of_reachable_ones(tmp_path):
     solve(SMALL, space="all", table=tmp_path / "dense")
     with pytest.raises(WrongGameError, match="one that keeps counts, not one that keeps afterstates"):
         solve(SMALL, table=tmp_path / "dense")
-
-
-@pytest.mark.parametrize("discount", ["0.99", "1/3", "1"])
-def test_discount(discount: str, tmp_path: Path) -> None:
-    solution = solve(SMALL, "win,lower,upper,score,moves", discount=discount, table=tmp_path)
-    for objective, start in zip(solution.objectives, solution.start.values(), strict=True):
-        name = "win" if objective.is_bound else objective.name
-        exact = oracle.values(SMALL, name, discount=discount).start
-        check(objective, start.bound if isinstance(start, Lower | Upper) else start.value, exact)
 
 
 WHOLE = Game("3x3", 64)
@@ -71,6 +51,7 @@ def whole(whole_table: Path) -> dict[str, bytes]:
 def test_threads_and_lean_change_no_byte(whole, threads, lean, tmp_path, monkeypatch):
     if lean:
         keep_one_layer_above(monkeypatch.setattr)
+    assert not solve(WHOLE, MANY, table=tmp_path, threads=threads, down_to=60).complete
     solve(WHOLE, MANY, table=tmp_path, threads=threads)
     assert contents(tmp_path) == whole
 
@@ -116,21 +97,6 @@ def test_small_parts_change_no_byte(whole, tmp_path, monkeypatch):
     assert contents(tmp_path) == whole
 
 
-@pytest.mark.parametrize("lean", [False, True])
-@pytest.mark.parametrize("at", [1, 2, 3, 20])
-def test_goes_on_after_an_interruption(whole, at, lean, tmp_path, monkeypatch):
-    if lean:
-        keep_one_layer_above(monkeypatch.setattr)
-    with monkeypatch.context() as patch:
-        raise_at(patch, engine.BackwardPass, "_layer", (at + 1,))
-        with pytest.raises(KeyboardInterrupt):
-            solve(WHOLE, MANY, table=tmp_path)
-    assert not (tmp_path / "manifest.json").exists()
-    (tmp_path / "values/win/.layers.idx.part").write_bytes(b"torn")
-    solve(WHOLE, MANY, table=tmp_path)
-    assert contents(tmp_path) == whole
-
-
 def test_layers_are_released_without_a_table(tmp_path, monkeypatch):
     monkeypatch.setattr("tilebase.files.solved.RELEASED_BYTES", 1)  # so that a segment holds one layer
     game = Game("3x3", 32)
@@ -144,15 +110,6 @@ def test_layers_are_released_without_a_table(tmp_path, monkeypatch):
     assert solution.complete
     assert 0 < max(seen) <= 6  # two above, one in work, and those of the starts
     assert not (folder / "manifest.json").exists()
-
-
-def test_a_table_gains_objectives(tmp_path):
-    solve(SMALL, "win", table=tmp_path)
-    solve(SMALL, "guaranteed", table=tmp_path)
-    with open_table(tmp_path) as table:
-        assert [objective.label for objective in table.objectives] == ["win", "guaranteed"]
-        assert table.start["guaranteed"] == Exact(False)
-        assert float(table.start["win"]) == pytest.approx(float(oracle.values(SMALL).start), abs=1e-15)
 
 
 @pytest.mark.parametrize("damaged", [["win"], ["win", "guaranteed"]], ids=str)
@@ -184,23 +141,9 @@ def test_down_to(tmp_path):
     assert solve(SMALL, table=tmp_path).complete
 
 
-def test_summaries(tmp_path):
-    game = Game("2x3", 32)
-    solution = solve(game, "win,guaranteed", table=tmp_path)
-    for objective, layers in zip(solution.objectives, solution.layers, strict=True):
-        values = reachable_values(tmp_path, game, objective)
-        for layer in layers:
-            mine = np.array([float(v) for board, v in values.items() if game.sum(board) == layer.sum])
-            assert layer.positions == len(mine)
-            assert (layer.least, layer.largest) == (mine.min(), mine.max())
-            assert layer.mean == pytest.approx(mine.mean(), abs=1e-12)
-            assert (layer.won, layer.lost) == ((mine == 1).sum(), (mine == 0).sum())
-
-
-def test_rows_do_not_call_won_what_is_rounded(tmp_path, capsys):
+def test_rows_do_not_call_won_what_is_rounded(tmp_path, printed):
     """From no afterstate of sum 4 a win is certain, and yet each value is 1 after rounding."""
-    assert main(["solve", "2x3", "32", "--spawn", "1/1000000", "-q", "-f", "json"]) == 0
-    first = json.loads(capsys.readouterr().out)["layers"][0]
+    first = json.loads(printed("solve 2x3 32 --spawn 1/1000000 -q -f json"))["layers"][0]
     assert first.keys() >= {"won_rounded", "lost_rounded"}
     assert not first.keys() & {"won", "lost"}
     assert (first["sum"], first["won_rounded"]) == (4, first["positions"])
@@ -213,11 +156,8 @@ def test_a_summary_is_that_of_the_numbers_meant(dtype):
     one = TYPES[dtype].one if name == "upper" else 1
     meant = np.random.default_rng(4).integers(0, 5, 1000) / 4
     meant = meant > 0.5 if dtype == "bit" else meant
-    stored = (
-        meant.astype("u1")
-        if dtype == "bit"
-        else np.minimum(meant * one, one - (dtype in ("uint16", "uint32")))
-    )
+    most = one - (dtype in ("uint16", "uint32"))
+    stored = meant.astype("u1") if dtype == "bit" else np.minimum(meant * one, most)
     stored = stored if dtype == "bit" else stored.astype(dtype)
     if dtype == "float16":
         stored = stored.view(np.uint16)
@@ -255,14 +195,9 @@ def test_interval_of_256():
     assert high.bound - low.bound < Fraction(1, 10**13)
 
 
-def test_folders(tmp_path):
+def test_a_table_or_a_folder_not_both(tmp_path):
     with pytest.raises(UsageError, match="not both"):
         solve(SMALL, table=tmp_path, folder=tmp_path)
-    (tmp_path / "letter.txt").write_text("mine")
-    with pytest.raises(WrongGameError, match="holds other files"):
-        solve(SMALL, table=tmp_path)
-    with pytest.raises(WrongGameError, match="no sound"):
-        remove_run(tmp_path)
 
 
 def test_too_little_memory(tmp_path, monkeypatch):

@@ -13,23 +13,12 @@ from pathlib import Path
 
 import pytest
 
+import stored
 from stopping import no_space
-from stored import (
-    chunks,
-    chunks_of,
-    contents,
-    contents_of,
-    journal,
-    layers_of,
-    put,
-    record_of,
-    sign_table,
-    without_positions,
-)
-from tilebase import __version__, verify_table
+from tilebase import Game, __version__, force, open_table, solve, verify_table
 from tilebase.cli import main
 from tilebase.cluster.pieces import Exchange
-from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
+from tilebase.errors import CorruptError, MissingLayerError, StorageError, WrongGameError
 from tilebase.files import places, store
 from tilebase.files.format import Chunk, Contents
 from tilebase.files.layers import LayerFolder
@@ -37,26 +26,11 @@ from tilebase.files.places import DECIDED
 from tilebase.files.run import Query, RunFolder, delete_run
 from tilebase.files.store import LayerStore
 from tilebase.files.work_folders import LeftRun, list_runs, remove_runs, work_folder
-from tilebase.game.game import Game
-from tilebase.questions.force import force
-from tilebase.questions.solve import solve
 from tilebase.runtime import storage, system
-from tilebase.runtime.storage import (
-    FileLock,
-    atomic_file,
-    atomic_folder,
-    is_locked,
-    part_path,
-    retire_folder,
-    sync_files,
-    write_whole,
-)
-from tilebase.tables.probe import open_table
 from tilebase.tables.verify import read_sums, table_sums
 
-SMALL = Game("2x2", 32)
+SMALL, BUSY = Game("2x2", 32), "another process is writing it"
 OTHER = Game("2x2", 32, spawn="1/5")
-WITHIN = Game("2x2", 32, limits="16,16/16,8")
 Refused = Callable[[Sequence[str], int, str], None]
 
 
@@ -73,40 +47,40 @@ def test_older_file_stays_until_the_new_one_is_whole(where: str | None) -> None:
         path = Path(folder) / "file"
         path.write_text("mine")
         path.chmod(0o640)
-        with pytest.raises(TypeError), atomic_file(path) as file:
+        with pytest.raises(TypeError), storage.atomic_file(path) as file:
             file.writelines([b"half", None])  # type: ignore[list-item]
-        assert contents(path.parent) == {"file": b"mine"}
-        with atomic_file(path) as file:
+        assert stored.contents(path.parent) == {"file": b"mine"}
+        with storage.atomic_file(path) as file:
             file.write(b"whole")
             assert path.read_text() == "mine"
-        assert contents(path.parent) == {"file": b"whole"}
+        assert stored.contents(path.parent) == {"file": b"whole"}
         assert path.stat().st_mode & 0o777 == 0o640
 
 
 def test_part_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
-    part_path(tmp_path / "file").write_bytes(b"left by a kill, and longer")
-    write_whole(tmp_path / "file", "new")
-    assert contents(tmp_path) == {"file": b"new"}
+    storage.part_path(tmp_path / "file").write_bytes(b"left by a kill, and longer")
+    storage.write_whole(tmp_path / "file", "new")
+    assert stored.contents(tmp_path) == {"file": b"new"}
 
 
 def test_two_writers_of_one_file(tmp_path: Path) -> None:
-    with atomic_file(tmp_path / "file") as file:
-        with pytest.raises(StorageError, match="another process is writing it"):
-            write_whole(tmp_path / "file", "second")
+    with storage.atomic_file(tmp_path / "file") as file:
+        with pytest.raises(StorageError, match=BUSY):
+            storage.write_whole(tmp_path / "file", "second")
         file.write(b"first")
-    assert contents(tmp_path) == {"file": b"first"}
+    assert stored.contents(tmp_path) == {"file": b"first"}
 
 
 def test_links_and_streams_stay_what_they_are(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "file")
-    write_whole(tmp_path / "link", "new")
+    storage.write_whole(tmp_path / "link", "new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "file").read_text() == "new"
     os.mkfifo(tmp_path / "pipe")
     with subprocess.Popen(["cat", str(tmp_path / "pipe")], stdout=subprocess.PIPE, text=True) as reader:
-        write_whole(tmp_path / "pipe", "through")
+        storage.write_whole(tmp_path / "pipe", "through")
         assert reader.communicate()[0] == "through"
-    write_whole(Path("/dev/null"), "away")
+    storage.write_whole(Path("/dev/null"), "away")
 
 
 @pytest.mark.parametrize("name", ["missing/file", "", "folder"])
@@ -115,7 +89,7 @@ def test_files_that_cannot_be(name: str, tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="cannot write"):
         storage.check_writable(tmp_path / name)
     with pytest.raises(StorageError, match="cannot write"):
-        write_whole(tmp_path / name, "new")
+        storage.write_whole(tmp_path / name, "new")
     assert list(tmp_path.rglob("*")) == [tmp_path / "folder"]
 
 
@@ -125,37 +99,37 @@ def test_a_folder_is_locked_until_it_is_renamed(tmp_path: Path, monkeypatch: pyt
     tried = []
 
     def watched(path: Path, to: Path) -> Path:
-        with pytest.raises(StorageError, match="another process is writing it"), atomic_folder(target):
+        with pytest.raises(StorageError, match=BUSY), storage.atomic_folder(target):
             pass
         tried.append(path.name)
         return rename(path, to)
 
     for text in ("first", "second"):
-        with atomic_folder(target) as folder:
+        with storage.atomic_folder(target) as folder:
             (folder / "file").write_text(text)
             monkeypatch.setattr(Path, "replace", watched)
         monkeypatch.undo()
     assert tried == [".page.part", "page", ".page.part"]
-    assert contents(tmp_path) == {"page/file": b"second"}
+    assert stored.contents(tmp_path) == {"page/file": b"second"}
 
 
 def test_a_folder_that_gets_its_name_while_another_process_begins(tmp_path, monkeypatch):
     """The part folder is gone before its lock is made."""
-    take = FileLock.take
+    take = storage.FileLock.take
 
-    def renamed(path: Path) -> FileLock | None:
+    def renamed(path: Path) -> storage.FileLock | None:
         path.parent.rename(tmp_path / "done")
         return take(path)
 
-    monkeypatch.setattr(FileLock, "take", renamed)
-    with pytest.raises(StorageError, match="another process is writing it"), atomic_folder(tmp_path / "done"):
+    monkeypatch.setattr(storage.FileLock, "take", renamed)
+    with pytest.raises(StorageError, match=BUSY), storage.atomic_folder(tmp_path / "done"):
         raise AssertionError
 
 
 @pytest.mark.parametrize("at", range(3))
 def test_an_error_at_the_end_leaves_the_older_folder(at, tmp_path, monkeypatch) -> None:
     target, rename = tmp_path / "page", Path.replace
-    with atomic_folder(target) as folder:
+    with storage.atomic_folder(target) as folder:
         (folder / "file").write_text("first")
     names = ["", "page", ".page.part"]
 
@@ -165,41 +139,10 @@ def test_an_error_at_the_end_leaves_the_older_folder(at, tmp_path, monkeypatch) 
     monkeypatch.setattr(Path, "replace", fails)
     if not at:
         monkeypatch.setattr(storage, "sync_files", no_space)
-    with pytest.raises(StorageError, match="cannot write"), atomic_folder(target) as folder:
+    with pytest.raises(StorageError, match="cannot write"), storage.atomic_folder(target) as folder:
         (folder / "file").write_text("second")
-    assert contents(tmp_path) == {"page/file": b"first"}
+    assert stored.contents(tmp_path) == {"page/file": b"first"}
     assert list(tmp_path.iterdir()) == [target]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "solve 2x2 16 --record T/manifest.json",
-        "count 2x2 16 --record T/values/win/counts.csv",
-        "force 2x2 16 -c T/run.json",
-        "force 2x2 16 --engine diagrams -c T/run.json",
-        "play T --auto --delay 0 -o T/manifest.json",
-        "probe T --log T/manifest.json",
-        "export values T -o T/values.csv",
-        "export values T -o T/values.svg",
-        "export boards T --sum 8 -o T/8.parquet",
-        "export graph 2x2 8 -o T/graph.dot",
-        "count 2x2 8 --record page/pictures/counts.svg",
-        "plan solve 2x2 8 --record link/plan.json",
-        "export page T -o T/page",
-        "export data T -o T/data",
-        "export mdp T -o T/mdp",
-        "force diagrams 2x2 8 -o T/set",
-    ],
-)
-def test_no_result_replaces_what_tilebase_keeps(words: str, folder: Path, refused: Refused) -> None:
-    made(folder / "T", Game("2x2", 16))
-    (folder / "page" / "pictures").mkdir(parents=True)
-    (folder / "page" / "index.html").write_text('<!-- "format": "tilebase policy" -->')
-    (folder / "link").symlink_to("T")
-    before = contents(folder / "T") | contents(folder / "page")
-    refused(words.split(), 2, "name a file outside of it")
-    assert contents(folder / "T") | contents(folder / "page") == before
 
 
 def test_other_manifests_mark_no_folder(folder: Path) -> None:
@@ -218,13 +161,13 @@ def test_output_that_fails_leaves_the_older_one(suffix, folder, monkeypatch, ref
 
 
 def test_lock_of_a_file_that_is_deleted_meanwhile(tmp_path: Path) -> None:
-    lock = FileLock.take(tmp_path / "lock")
+    lock = storage.FileLock.take(tmp_path / "lock")
     assert lock is not None
-    assert is_locked(tmp_path / "lock")
-    assert FileLock.take(tmp_path / "lock") is None
+    assert storage.is_locked(tmp_path / "lock")
+    assert storage.FileLock.take(tmp_path / "lock") is None
     lock.release(delete=True)
-    assert not is_locked(tmp_path / "lock")
-    again = FileLock.take(tmp_path / "lock")
+    assert not storage.is_locked(tmp_path / "lock")
+    again = storage.FileLock.take(tmp_path / "lock")
     assert again is not None
     again.release()
 
@@ -254,10 +197,10 @@ def test_flush_comes_before_the_manifest(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_flush_that_fails_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_whole(tmp_path / "file", "new")
+    storage.write_whole(tmp_path / "file", "new")
     monkeypatch.setattr(storage.os, "fsync", no_space)
     with pytest.raises(StorageError, match="cannot flush"):
-        sync_files([tmp_path / "file"])
+        storage.sync_files([tmp_path / "file"])
 
 
 # -- what belongs to somebody else ----------------------------------------------------------------
@@ -292,36 +235,36 @@ def test_files_of_another_table_are_not_signed(names, objective, space, sentence
     """Of another chance of a 4, or of another objective: found as solving again made them true."""
     table = made(tmp_path / "table", SMALL, space=space)
     other = made(tmp_path / "other", OTHER if objective == "win" else SMALL, objective, space=space)
-    whole = contents(table)
+    whole = stored.contents(table)
     for name in names:
         shutil.copy(other / name.replace("win", objective), table / name)
-    before = contents(table)
+    before = stored.contents(table)
     command = ["solve", "2x2", "32", "-q", "-o", str(table), "--space", space]
     refused(command, 1, sentence)
-    assert contents(table) == before
+    assert stored.contents(table) == before
     assert verify_table(table, sample=0).wrong
     for name in names:  # as the sentence says
         (table / name).unlink()
     assert main(command) == 0
-    assert contents(table) == whole
+    assert stored.contents(table) == whole
 
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_records_of_another_game_are_made_again(whole: bool, table: Path, tmp_path: Path) -> None:
     """Behind a header of this game, or among records of this game."""
     other = made(tmp_path / "other", OTHER)
-    before = contents(table)
+    before = stored.contents(table)
     one, two = (path / "values/win" for path in (table, other))
     if whole:
-        begin = len(contents_of(one).header)
-        data = (two / places.INDEX).read_bytes()[len(contents_of(two).header) :]
+        begin = len(stored.contents_of(one).header)
+        data = (two / places.INDEX).read_bytes()[len(stored.contents_of(two).header) :]
         (one / places.INDEX).write_bytes((one / places.INDEX).read_bytes()[:begin] + data)
     else:
-        record_of(one, 20).write(record_of(two, 20).read())
+        stored.record_of(one, 20).write(stored.record_of(two, 20).read())
     wrong = verify_table(table, sample=0).wrong
     assert wrong == (f"{one} is damaged, or not what the manifest names: make it again",)
     solve(SMALL, table=table)
-    assert contents(table) == before
+    assert stored.contents(table) == before
 
 
 @pytest.mark.parametrize(
@@ -336,7 +279,7 @@ def test_records_of_another_game_are_made_again(whole: bool, table: Path, tmp_pa
 def test_lines_of_a_journal_name_the_question_and_the_files(name, member, error, table) -> None:
     lines = [json.loads(line.partition("\t")[0]) for line in (table / name).read_text().splitlines()]
     less = [{key: line[key] for key in line if key != member} for line in lines]
-    (table / name).write_text(journal(*less))
+    (table / name).write_text(stored.journal(*less))
     with pytest.raises(error):
         solve(SMALL, table=table)
 
@@ -352,11 +295,9 @@ def test_what_works_on_whole_layers_compares_them(command, name, table, tmp_path
         "evaluate": [str(table)],
         "games": ["--games", "9"],
     }
-    words = (
-        "ends too early; make it again" if name == "layers.idx" else "is damaged in chunk 0; make it again"
-    )
+    why = "ends too early" if name == "layers.idx" else "is damaged in chunk 0"
     order = "evaluate" if command == "games" else command
-    refused([order, str(table), *more[command], "-q"], 1, words)
+    refused([order, str(table), *more[command], "-q"], 1, f"{why}; make it again")
     assert not (tmp_path / "thin/manifest.json").exists()
     if name == "layers.idx":
         assert not (tmp_path / "thin").exists()
@@ -371,25 +312,22 @@ def test_what_another_search_decided(tmp_path: Path) -> None:
         force(lost, engine="search", folder=tmp_path / "16", threads=1)
 
 
-# -- damage that is mended ------------------------------------------------------------------------
-
-
 def test_several_damaged_layers_below_each_other(table: Path) -> None:
-    before = without_positions(table)
+    before = stored.without_positions(table)
     for total in (20, 22, 24):
-        (record_of if total == 22 else chunks_of)(table / "values/win", total).flip()
+        (stored.record_of if total == 22 else stored.chunks_of)(table / "values/win", total).flip()
     solve(SMALL, table=table)
-    assert without_positions(table) == before
+    assert stored.without_positions(table) == before
     for total in (20, 22, 24):
-        record_of(table / "values/win", total).flip()
+        stored.record_of(table / "values/win", total).flip()
     solve(SMALL, table=table)
-    assert without_positions(table) == before
+    assert stored.without_positions(table) == before
 
 
 def test_a_table_with_one_sound_objective_is_not_counted_again(tmp_path, monkeypatch) -> None:
     """The boards are those of the other objective, and only what is damaged is made again."""
     table = made(tmp_path / "table", SMALL, "win,score")
-    before = without_positions(table)
+    before = stored.without_positions(table)
 
     def never(*_: object) -> None:
         raise AssertionError
@@ -397,9 +335,9 @@ def test_a_table_with_one_sound_objective_is_not_counted_again(tmp_path, monkeyp
     monkeypatch.setattr("tilebase.questions.solve.count_in", never)
     for label in ("win", "score"):
         for total in (12, 20):
-            chunks_of(table / "values" / label, total).flip()
+            stored.chunks_of(table / "values" / label, total).flip()
             solve(SMALL, "win,score", table=table)
-            assert without_positions(table) == before
+            assert stored.without_positions(table) == before
 
 
 def test_journal_lists_each_layer_once(tmp_path: Path) -> None:
@@ -410,19 +348,16 @@ def test_journal_lists_each_layer_once(tmp_path: Path) -> None:
     assert sums == sorted(set(sums), reverse=True)
 
 
-# -- thinning --------------------------------------------------------------------------------------
-
-
 def test_thinning_takes_over_only_its_own(table: Path, tmp_path: Path, refused: Refused) -> None:
     thinned = tmp_path / "thinned"
     shutil.copytree(table, thinned)
     (thinned / "thin.json").write_text('{"format": "another question"}')
-    before = contents(thinned)
+    before = stored.contents(thinned)
     refused(["thin", str(table), "--visited", "0.1", "-q", "-o", str(thinned)], 1, "another unfinished table")
-    assert contents(thinned) == before
+    assert stored.contents(thinned) == before
     (thinned / "thin.json").unlink()
     refused(["thin", str(table), "--visited", "0.1", "-q", "-o", str(thinned)], 1, "holds files")
-    assert contents(thinned).keys() == before.keys() - {"thin.json"}
+    assert stored.contents(thinned).keys() == before.keys() - {"thin.json"}
 
 
 # -- runs that nobody named ------------------------------------------------------------------------
@@ -435,24 +370,19 @@ def left_run() -> LeftRun:
     return list_runs()[-1]
 
 
-def test_runs_are_listed_and_removed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs"]) == 0
-    assert capsys.readouterr().out == "no runs\n"
-    run = left_run()
-    assert run.path.parent == folder / "runs"
-    assert (run.question, run.in_use) == ("2x2, to 32: values of win", False)
-    assert run.nbytes == sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())
-    assert main(["runs"]) == 0
-    printed = capsys.readouterr().out
-    assert run.name in printed
-    assert "unfinished" in printed
-    assert main(["runs", "-f", "json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
-    assert found == run.as_dict() | {"command": "tilebase runs", "version": __version__}
-    assert main(["runs", "--remove", "--older-than", "1h"]) == 0
-    assert capsys.readouterr().out == "no runs\n"
-    assert main(["runs", "--remove", run.name]) == 0
-    assert "deleted" in capsys.readouterr().out
+def test_runs_are_listed_and_removed(folder: Path, printed: Callable[..., str]) -> None:
+    assert printed("runs") == "no runs\n"
+    left = left_run()
+    assert left.path.parent == folder / "runs"
+    assert (left.question, left.in_use) == ("2x2, to 32: values of win", False)
+    assert left.nbytes == sum(path.stat().st_size for path in left.path.rglob("*") if path.is_file())
+    shown = printed("runs")
+    assert left.name in shown
+    assert "unfinished" in shown
+    (found,) = json.loads(printed("runs -f json"))
+    assert found == left.as_dict() | {"command": "tilebase runs", "version": __version__}
+    assert printed("runs --remove --older-than 1h") == "no runs\n"
+    assert "deleted" in printed(f"runs --remove {left.name}")
     assert list((folder / "runs").iterdir()) == []
 
 
@@ -469,7 +399,7 @@ def test_run_in_use_is_never_removed(folder: Path, refused: Refused) -> None:
         refused(["runs", "--remove", run.name], 1, "in use: stop its process first")
         with pytest.raises(StorageError, match="another process is writing"):
             delete_run(run.path)
-    assert contents(run.path)
+    assert stored.contents(run.path)
     (removed,) = remove_runs([run.name])
     assert removed.name == run.name
     refused(["runs", run.name], 1, "there is no run")
@@ -483,7 +413,7 @@ def test_what_is_no_run_is_neither_listed_nor_deleted(folder: Path) -> None:
     (folder / "runs/.old.lock").write_text("")
     left_run()
     assert len(remove_runs()) == 1
-    assert contents(folder / "runs") == {"mine/letter.txt": b"mine"}
+    assert stored.contents(folder / "runs") == {"mine/letter.txt": b"mine"}
 
 
 @pytest.mark.parametrize(
@@ -495,11 +425,11 @@ def test_run_that_cannot_be_read_is_passed_over(old: str, new: str, question: st
     text = (run.path / "run.json").read_text()
     assert old in text
     (run.path / "run.json").write_text(text.replace(old, new))
-    before = contents(run.path)
+    before = stored.contents(run.path)
     assert main(["solve", "2x2", "32", "-q"]) == 0
     (left,) = list_runs()
     assert (left.name, left.question) == (run.name, question)
-    assert contents(run.path) == before
+    assert stored.contents(run.path) == before
     assert len(remove_runs()) == 1
     assert not run.path.exists()
 
@@ -546,48 +476,38 @@ def test_three_processes_at_once(folder: Path) -> None:
 # -- sums -------------------------------------------------------------------------------------------
 
 
-def test_sums_are_those_of_sha256sum(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", str(table), "--list", "-q"]) == 0
-    text = capsys.readouterr().out
+def test_sums_are_those_of_sha256sum(table: Path, tmp_path: Path, printed: Callable[..., str]) -> None:
+    text = printed(f"verify {table} --list -q")
     (tmp_path / "list").write_text(text)
-    done = subprocess.run(
-        ["sha256sum", "--strict", "-c", str(tmp_path / "list")],
-        cwd=table,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["sha256sum", "--strict", "-c", str(tmp_path / "list")]
+    done = subprocess.run(command, cwd=table, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     sums = read_sums(tmp_path / "list")
     assert sums == table_sums(table)
-    wanted = {name for name in contents(table) if name.endswith((".seg", ".idx"))} | {"manifest.json"}
+    wanted = {name for name in stored.contents(table) if name.endswith((".seg", ".idx"))} | {"manifest.json"}
     assert sums.keys() == wanted
-    assert main(["verify", str(table), "--against", str(tmp_path / "list"), "-q"]) == 0
-    assert f"its {len(sums)} files are those of" in capsys.readouterr().out
+    assert f"its {len(sums)} files are those of" in printed(f"verify {table} --against {tmp_path}/list -q")
 
 
-def test_another_table_is_not_the_one_of_a_list(table, tmp_path, capsys) -> None:
+def test_another_table_is_not_the_one_of_a_list(table, tmp_path, capsys, printed) -> None:
     """It is sound by itself: only the list tells."""
     main(["verify", str(table), "--list", "-q"])
     (tmp_path / "list").write_text(capsys.readouterr().out)
     other = made(tmp_path / "other", OTHER)
-    assert main(["verify", str(other), "-q"]) == 0
-    capsys.readouterr()
-    assert main(["verify", str(other), "--against", str(tmp_path / "list"), "-q"]) == 1
-    printed = capsys.readouterr().out
-    assert printed.count("is not the file in the list") == len(table_sums(table))
+    printed(f"verify {other} -q")
+    said = printed(f"verify {other} --against {tmp_path}/list -q", status=1)
+    assert said.count("is not the file in the list") == len(table_sums(table))
     lines = (tmp_path / "list").read_text().splitlines(keepends=True)
     (at,) = (at for at, line in enumerate(lines) if "000.seg" in line)
     line = lines.pop(at).replace("000.seg", "001.seg")
     (tmp_path / "list").write_text("".join(lines) + line)
-    assert main(["verify", str(table), "--against", str(tmp_path / "list"), "-q"]) == 1
-    printed = capsys.readouterr().out
-    assert "values/win/001.seg is in the list, but not in" in printed
-    assert "values/win/000.seg is not in the list" in printed
+    said = printed(f"verify {table} --against {tmp_path}/list -q", status=1)
+    assert "values/win/001.seg is in the list, but not in" in said
+    assert "values/win/000.seg is not in the list" in said
 
 
 def test_damaged_tables_have_no_list(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    chunks_of(table / "values/win", 20).flip()
+    stored.chunks_of(table / "values/win", 20).flip()
     assert main(["verify", str(table), "--list", "-q"]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -600,50 +520,35 @@ def test_lists_that_are_none(text: str, table: Path, tmp_path: Path, refused: Re
     with pytest.raises(CorruptError):
         read_sums(tmp_path / "list")
     refused(["verify", str(table), "--against", str(tmp_path / "list")], 1, "list")
-    refused(["verify", str(table / "run.json"), "--list"], 2, "is not a table")
-    with pytest.raises(StorageError, match="cannot read"):
-        read_sums(tmp_path / "none")
-
-
-def test_writers_know_the_checksum(table: Path) -> None:
-    folder = table / "values/win"
-    with layers_of(folder) as layers:
-        pieces, checksum = chunks(layers.layer(20)), layers.layer(20).record.text
-    assert put(folder, 20, pieces) == checksum
-    with layers_of(folder) as layers:
-        assert layers.layer(20).record.text == checksum
-    sign_table(folder.parent.parent)
-    assert verify_table(table).wrong == ()
-    assert issubclass(StorageError, TilebaseError)
 
 
 def test_a_layer_of_another_size_gets_a_new_place(table: Path) -> None:
     """The index that a manifest names is then written again, in order."""
     folder = table / "values/win"
-    before = contents(table)
-    with layers_of(folder) as layers:
-        there, other = chunks(layers.layer(20)), chunks(layers.layer(8))
-    assert put(folder, 20, other) != put(folder, 20, there)
-    with layers_of(folder) as layers:
+    before = stored.contents(table)
+    with stored.layers_of(folder) as layers:
+        there, other = stored.chunks(layers.layer(20)), stored.chunks(layers.layer(8))
+    assert stored.put(folder, 20, other) != stored.put(folder, 20, there)
+    with stored.layers_of(folder) as layers:
         totals = sorted(layers.records, key=layers._places.__getitem__)
         assert totals[-1] == 20
-    with LayerStore(folder, contents_of(folder)) as store:
+    with LayerStore(folder, stored.contents_of(folder)) as store:
         pages = store.pages()
-    with layers_of(folder) as layers:
+    with stored.layers_of(folder) as layers:
         totals = sorted(layers.records, key=layers._places.__getitem__)
         assert totals == sorted(totals, reverse=True)
         assert [(page.least, page.most) for page in pages.pages] == [(4, 36)]
-    sign_table(table)
+    stored.sign_table(table)
     assert verify_table(table).wrong == ()
     (table / "values/win/layers.idx").unlink()
     solve(SMALL, table=table)
-    assert contents(table) == before
+    assert stored.contents(table) == before
 
 
 def test_layers_are_read_while_the_folder_grows(table: Path, tmp_path: Path) -> None:
     """By who writes it and by another process, also those that were opened before."""
-    with layers_of(table / "values/win") as layers:
-        pieces = {total: chunks(layers.layer(total)) for total in reversed(layers.sums())}
+    with stored.layers_of(table / "values/win") as layers:
+        pieces = {total: stored.chunks(layers.layer(total)) for total in reversed(layers.sums())}
         keys = {total: layers.layer(total).keys(0).tolist() for total in pieces}
         here, held = layers.contents, []
     with LayerStore(tmp_path / "grows", here) as store, LayerFolder(tmp_path / "grows", here) as reader:
@@ -679,6 +584,7 @@ def test_the_exchange_folder_of_a_killed_run_is_deleted(tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run", Query(SMALL)) as run:
         exchanging(run.path)
         (run.path / ".link.part").symlink_to(other)
+        (run.path / ".states-10.spill").write_bytes(b"half")
     with RunFolder(tmp_path / "run", Query(SMALL)) as run:
         assert not list(run.path.rglob(".*"))
         exchanging(run.path)
@@ -692,7 +598,6 @@ def test_a_folder_that_another_process_still_writes_into_is_deleted(tmp_path, mo
     real = shutil.rmtree
 
     def rmtree(path: Path) -> None:
-        """A file is made when those that were there are deleted."""
         if not late:
             real(path)
             return
@@ -702,7 +607,7 @@ def test_a_folder_that_another_process_still_writes_into_is_deleted(tmp_path, mo
         path.rmdir()
 
     monkeypatch.setattr(shutil, "rmtree", rmtree)
-    retire_folder(exchange.path)
+    storage.retire_folder(exchange.path)
     assert not list(tmp_path.iterdir())
     assert not late
 

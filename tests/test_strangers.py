@@ -18,11 +18,10 @@ import pytest
 import stored
 from attack.processes import commands_terminal
 from attack.strange import members
-from tilebase import open_winning_set, solve
+from tilebase import Game, open_winning_set, solve
 from tilebase.cli import main
 from tilebase.cli.commands import COMMANDS, app
 from tilebase.errors import MOST_TEXT, MOST_WORD, TilebaseError, readable, sentence
-from tilebase.game.game import Game
 from tilebase.runtime.documents import shown
 
 EVIL = "\x1b]0;owned\x07\x1b[31m\x08\r\x7f\x9b2J\u061c\u200e\u202e\u2066\u2028\ud800"

@@ -55,9 +55,6 @@ GAMES = [
 ]
 
 
-# -- strips ------------------------------------------------------------------------------------------
-
-
 def cell_at(rules: Rules, side: int, left: float, top: float) -> int:
     gap = max(2, side // 10)
     column, over = divmod(left - gap - side // 2, side + gap)
@@ -68,7 +65,6 @@ def cell_at(rules: Rules, side: int, left: float, top: float) -> int:
 
 
 def side_of(root: ET.Element) -> int:
-    """The side of a cell."""
     frame = root.find(f"{SVG}defs/{SVG}g/{SVG}rect[2]")
     assert frame is not None
     return int(frame.get("width", ""))
@@ -125,9 +121,6 @@ def test_boards_lie_within_the_strip_and_apart(rules: Rules, moves: tuple[Move, 
         assert all(abs(x - a) > width or abs(y - b) > height + 20 for a, b in corners[at + 1 :])
 
 
-# -- any game --------------------------------------------------------------------------------------------
-
-
 def test_a_long_game_on_a_large_board() -> None:
     rules = Rules(10, 10)
     text = draw_strip(rules, random_game(rules, 157, 1))
@@ -151,9 +144,6 @@ def test_strips_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strips, "MOST_SQUARES", 4)
     with pytest.raises(UsageError, match="a strip of 2 boards of 2x2 is too large: it may have 1 of them"):
         draw_strip(Rules(2, 2), (Drop(0), "R", Drop(0)))
-
-
-# -- the command -------------------------------------------------------------------------------------
 
 
 def without_metadata(picture: Path) -> str:

@@ -17,16 +17,11 @@ import cached_oracle as oracle
 from judging import promise
 from objectives import CONTINUED
 from stored import chunks, chunks_of, contents, layers_of, put, record_of, sign_table
-from tilebase import count, evaluate, simulate, solve, thin
+from tilebase import Board, Game, Objective, Progress, count, evaluate, open_table, simulate, solve, thin
 from tilebase.cli import main
 from tilebase.errors import StorageError, WrongGameError
 from tilebase.files.format import Chunk, Layer, compress, encode_keys, encode_values
 from tilebase.files.store import LayerStore
-from tilebase.game.board import Board
-from tilebase.game.game import Game
-from tilebase.objectives.objective import Objective
-from tilebase.runtime.progress import Progress
-from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
 from windows import keep_one_layer_above
 
@@ -108,18 +103,16 @@ def test_a_wrong_value_is_found(label, change, copy):
 
 
 @pytest.mark.parametrize("left", [[], ["layers.idx"], ["000.seg"]], ids=str)
-def test_the_command_wants_no_afterstates_of_a_table(left, copy, tmp_path, capsys):
+def test_the_command_wants_no_afterstates_of_a_table(left, copy, tmp_path, printed):
     """They are deleted when a table is finished; a kill may have left some."""
     folder = copy(TINY, "win,score")
-    run = tmp_path / "run"
-    count(TINY, folder=run, keep="afterstates", threads=1)
-    assert main(["verify", str(run)]) == 0
-    assert capsys.readouterr().out == f"{run}: sound\n"
+    counted = tmp_path / "run"
+    count(TINY, folder=counted, keep="afterstates", threads=1)
+    assert printed(f"verify {counted}") == f"{counted}: sound\n"
     for name in left:
         (folder / "afterstates").mkdir()
-        shutil.copy(run / "afterstates" / name, folder / "afterstates" / name)
-    assert main(["verify", str(folder), "-q"]) == 0
-    assert capsys.readouterr().out.startswith(f"{folder}: sound, 9 layers")
+        shutil.copy(counted / "afterstates" / name, folder / "afterstates" / name)
+    assert printed(f"verify {folder} -q").startswith(f"{folder}: sound, 9 layers")
     before = contents(folder)
     solve(TINY, "win,score", table=folder, threads=1)
     assert contents(folder) == {name: data for name, data in before.items() if "afterstates" not in name}
@@ -198,9 +191,8 @@ def test_chunks_of_another_size(cut, copy, solved, tmp_path):
             for board, label in itertools.product(boards, ("win", "guaranteed", more)):
                 assert table.probe(board, label) == other.probe(board, label)
     for policy in ("random", "greedy", folder):
-        assert (
-            evaluate(folder, policy, objective="win").value == evaluate(whole, policy, objective="win").value
-        )
+        values = [evaluate(place, policy, objective="win").value for place in (folder, whole)]
+        assert values[0] == values[1]
     games = [simulate(place, games=50, seed=1, objective="win").mean for place in (folder, whole)]
     assert games[0] == games[1]
     thin(folder, tmp_path / "thin", above=0.01)
@@ -263,17 +255,15 @@ def test_files_that_cannot_be_read_are_not_damaged(number, function, solved, mon
     assert "delete" not in printed.out + printed.err
 
 
-def test_damaged_and_unreadable_files_are_both_told(copy, capsys):
+def test_damaged_and_unreadable_files_are_both_told(copy, printed):
     folder = copy(TINY, "win,score,moves")
     chunks_of(folder / "values/moves", 14).flip()
     unreadable(folder / "values/score/000.seg")
-    assert main(["verify", str(folder), "-q"]) == 1
-    last = capsys.readouterr().out.splitlines()[-1]
+    last = printed(f"verify {folder} -q", status=1).splitlines()[-1]
     assert last == f"{folder}: 1 damaged; rerun the original command to repair it; {LATER}"
 
 
 def unreadable(path: Path) -> None:
-    """A folder in place of a file."""
     path.unlink()
     path.mkdir()
 
@@ -291,17 +281,16 @@ def test_each_damaged_layer_of_each_objective_is_told(label, total, copy):
     )
 
 
-def test_a_run_that_cannot_be_read(tmp_path, capsys):
+def test_a_run_that_cannot_be_read(tmp_path, capsys, printed):
     folder = tmp_path / "run"
     solve(TINY, "win", folder=folder, down_to=10, threads=1)
-    assert main(["verify", str(folder)]) == 0
-    assert "sound so far" in capsys.readouterr().out
+    assert "sound so far" in printed(f"verify {folder}")
     for name in ("afterstates/000.seg", "values/win/000.seg"):
         unreadable(folder / name)
         assert main(["verify", str(folder)]) == 1
-        printed = capsys.readouterr()
-        assert "delete" not in printed.out + printed.err
-        assert printed.out.splitlines()[-1] == f"{folder}: {LATER}"
+        shown = capsys.readouterr()
+        assert "delete" not in shown.out + shown.err
+        assert shown.out.splitlines()[-1] == f"{folder}: {LATER}"
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -321,7 +310,8 @@ def test_values_of_an_unfinished_run_are_verified(whole, tmp_path, capsys):
     wrong = f"{here} lacks the layer of sum {last}: the same command makes it again"
     assert verified(folder, capsys) == [wrong, f"{folder}: 1 {mended}"]
     (here / "layers.idx").write_bytes(kept[:40])
-    assert verified(folder, capsys)[-1] == f"{folder}: {len(layers_of_journal(here))} {mended}"
+    lost = len((here / "layers.jsonl").read_text().splitlines())
+    assert verified(folder, capsys)[-1] == f"{folder}: {lost} {mended}"
     (here / "layers.idx").write_bytes(b"x" + kept[1:])
     wrong = f"{here / 'layers.idx'} is damaged, or of another version"
     assert verified(folder, capsys) == [wrong, f"{folder}: 1 {mended}"]
@@ -333,18 +323,10 @@ UNFINISHED = "sound so far; the table is not finished: the same tilebase solve c
 
 
 def verified(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """What the command says of a folder."""
     status = main(["verify", str(folder), "-q"])
     lines = capsys.readouterr().out.splitlines()
     assert status == int("sound" not in lines[-1])
     return lines
-
-
-def layers_of_journal(folder: Path) -> list[str]:
-    return (folder / "layers.jsonl").read_text().splitlines()
-
-
-# -- the journals of the run that made a table --------------------------------------------------------
 
 
 COUNTS, SOLVED = "counts.jsonl", "values/win/layers.jsonl"
@@ -361,10 +343,3 @@ def test_a_table_is_whole_without_its_run(space, tmp_path):
         assert len(wrong) == (at if at < len(names) else 0)
     with pytest.raises(WrongGameError, match=r"a table without run\.json, to which nothing can be added"):
         solve(TINY, "moves", table=folder, space=space)
-
-
-def test_the_journal_of_another_objective(tmp_path):
-    solve(TINY, "win,score", table=tmp_path)
-    shutil.copy(tmp_path / "values/score/layers.jsonl", tmp_path / SOLVED)
-    (sentence,) = verify_table(tmp_path).wrong
-    assert "belongs to another game or objective: delete it" in sentence
