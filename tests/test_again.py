@@ -24,10 +24,22 @@ GAMES = (
     Game("2x3", 16, masks="..x/..x|.../.xx", start="after 2,0,x/4,0,x"),
     Game("2x3", 16, horizon=14),
 )
+OF_DIAGRAMS = (
+    GAMES[1],
+    Game("3x3", 32, limits="16,16,8/8,8,4/4,4,4", spawn=0, start="empty"),
+    Game("3x3", 16, walls=[4], spawn=1),
+    Game("3x3", 16, walls=[0]),
+    Game("3x3", 32),
+    Game("3x4", 16),
+    Game("3x4", 16, limits="8,8,8,8/8,8,4,4/4,4,4,4"),
+    *(Game(shape, 32, pattern="two", start="empty") for shape in ("2x3", "2x4", "3x3")),  # 36 patterns
+)
 
 
 @pytest.mark.parametrize(
-    ("engine", "game"), [*(("plain", game) for game in GAMES), ("diagrams", GAMES[1])], ids=str
+    ("engine", "game"),
+    [*(("plain", game) for game in GAMES), *(("diagrams", game) for game in OF_DIAGRAMS)],
+    ids=str,
 )
 def test_another_engine_counts_the_same_boards_and_wins(engine: str, game: Game) -> None:
     found = force(game, engine="dense", again=engine, threads=1)

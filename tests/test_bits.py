@@ -126,16 +126,6 @@ def test_a_window_is_smaller_than_a_layer(tmp_path):
     assert 8 * layers < one.work.written < one.work.read < 8 * 6 * layers
 
 
-@settings(max_examples=10, deadline=None)
-@given(
-    limits=st.lists(st.sampled_from([4, 8, 16]), min_size=8, max_size=8), drops=st.sampled_from([0, "1/10"])
-)
-def test_any_limits(tmp_path_factory, limits, drops):
-    game = Game("2x4", 32, limits=limits, spawn=drops, start="empty")
-    folder = tmp_path_factory.mktemp("limits")
-    assert solved(folder, game) == solved(folder, game, "values")
-
-
 @pytest.mark.parametrize("shape", ["2x2", "2x2x2", "2x2x3"])
 def test_mirror_images_save_half_of_the_slides(tmp_path, monkeypatch, shape):
     """Where B and C may be exchanged; not taken for granted where limits or walls forbid it."""
@@ -278,19 +268,6 @@ def test_mirror_images_change_no_board(game, mirrors, tmp_path, monkeypatch):
     monkeypatch.setattr(PerfectIndex, "mirrors", (False, False))
     assert every_state(tmp_path / "all", game) == expected
     assert solved(tmp_path / "sums-of-all", game) == wins
-
-
-@pytest.mark.parametrize(
-    ("shape", "goal", "forced"), [("2x3", 32, False), ("2x4", 32, True), ("3x3", 32, True)]
-)
-def test_two_large_tiles_anywhere(shape, goal, forced, tmp_path):
-    """A pattern of 36 in words of ten bits: the same boards as the diagrams count."""
-    game = Game(shape, goal, pattern="two", start="empty")
-    found = force(game, engine="dense", again="diagrams")
-    assert found.forced is forced
-    assert found.again is not None
-    assert not found.again.differ
-    assert force(game, engine="search").forced is forced
 
 
 @settings(max_examples=25, deadline=None)
