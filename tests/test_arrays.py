@@ -353,3 +353,14 @@ def test_the_empty_board_is_a_state_only_where_play_begins_with_it(start, tmp_pa
                 table.probe("0,0/0,0")
             with pytest.raises(MissingBoardError, match="this position cannot occur in 2x2"):
                 TableArrays(table).probe([[0, 0, 0, 0]], missing="raise")
+
+
+def test_turned_boards():
+    game, arrays = PLAIN, GameArrays(PLAIN)
+    keys = arrays.pack([[1, 2, 0, 0, 0, 3]] * len(symmetries(game)))
+    turned = arrays.turned(keys, np.arange(len(keys)))
+    assert [game.unpack(int(key)) for key in turned] == [
+        tuple((1, 2, 0, 0, 0, 3)[cell] for cell in p) for p in symmetries(game)
+    ]
+    boards = arrays.pack([[1, 0, 1, 1, 0, 1], [1, 0, 0, 0, 0, 1], [1, 2, 0, 0, 0, 0]])
+    assert arrays.stabilisers(boards).tolist() == [4, 2, 1]
