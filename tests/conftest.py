@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -136,6 +137,19 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., None]:
         assert all(sentence in printed.err for sentence in sentences), printed.err
 
     return check
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a command, given as one text or in words; return what it prints."""
+
+    def run(*words: object, status: int = 0) -> str:
+        asked = shlex.split(str(words[0])) if len(words) == 1 else [str(word) for word in words]
+        capsys.readouterr()
+        assert main(asked) == status, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    return run
 
 
 @pytest.fixture(scope="module")

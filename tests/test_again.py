@@ -11,7 +11,6 @@ import pytest
 
 from tilebase import force
 from tilebase.claims.results import read_result
-from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.questions.again import MOST_PLAIN, reproduce_layers
@@ -59,11 +58,10 @@ def test_a_wrong_layer_is_named() -> None:
     assert again.statement == "the engine plain has other boards or wins at the sums 20, 22"
 
 
-def test_the_record_names_the_engine_and_is_cited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_record_names_the_engine_and_is_cited(tmp_path: Path, printed) -> None:
     record = tmp_path / "verdict.json"
     words = ["force", "2x3", "16", "--engine", "dense", "--again", "plain", "--record", str(record), "-q"]
-    assert main(words) == 0
-    assert "the engine plain counts the same boards and wins in each of 24 layers" in capsys.readouterr().out
+    assert "the engine plain counts the same boards and wins in each of 24 layers" in printed(*words)
     told = json.loads(record.read_text())
     lines = "".join(f"{one['sum']} {one['boards']} {one['won']}\n" for one in told["layers"])
     assert told["checksum"] == hashlib.sha256(lines.encode()).hexdigest()

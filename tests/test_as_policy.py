@@ -607,7 +607,7 @@ def test_games_have_the_mean_of_the_table(game, labels, discount, solved):
             assert found["loss"].value == pytest.approx(1 - found["win"].value, abs=1e-12)
 
 
-def test_the_command(table, folder, capsys):
+def test_the_command(table, folder, capsys, printed):
     (folder / "tried.py").write_text("def go(boards, allowed):\n    return allowed.argmax(axis=1)\n")
     where = str(table.location.path)
     words = ["evaluate", where, "tried:go", "--asked", "batch", "--symmetry", "none", "-q"]
@@ -616,14 +616,11 @@ def test_the_command(table, folder, capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["value"] == exact.value
     assert document["judged"]["worst"][0]["board"] == exact.worst[0].board.text
-    assert main(words) == 0
-    words_of_worst = " ".join(capsys.readouterr().out.split())
+    words_of_worst = " ".join(printed(*words).split())
     assert f"costs most {exact.worst[0].statement}: " in words_of_worst
     assert exact.worst[0].chosen == "left"
-    assert main(["plan", *words]) == 0
-    assert "judging an agent in 2x3, to 16" in capsys.readouterr().out
-    assert main([*words[:5], "--games", "500", "-q"]) == 0
-    assert "to win, 99.99 % sure" in capsys.readouterr().out
+    assert "judging an agent in 2x3, to 16" in printed("plan", *words)
+    assert "to win, 99.99 % sure" in printed(*words[:5], "--games", "500", "-q")
     assert main([*words[:5], "-q"]) == 2
     assert "judge it with the symmetry none" in capsys.readouterr().err
 

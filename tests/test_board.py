@@ -96,16 +96,6 @@ def test_lists_are_arrays() -> None:
 # -- pictures ------------------------------------------------------------------------------------------
 
 
-def test_picture() -> None:
-    assert Board.parse(SMALL, "2,16/0,8").unicode() == (
-        "┌─────┬─────┐\n"
-        "│   2 │  16 │\n"
-        "├─────┼─────┤\n"
-        "│     │   8 │\n"
-        "└─────┴─────┘"
-    )  # fmt: skip
-
-
 def test_picture_of_a_box() -> None:
     assert Board.parse(BOX, "#,2,4/8,16,x/2,0,0/4,4,0").unicode() == (
         "┌─────┬─────┬─────┐\n"
@@ -175,11 +165,6 @@ def test_drawing_has_the_size_asked_for(size: float) -> None:
     root = ET.fromstring(Board.parse(BOX, "#,2,4/8,16,x/2,0,0/4,4,0").svg(size))
     assert float(root.get("width", 0)) == pytest.approx(size, rel=1e-4)
     assert float(root.get("height", 0)) < size
-
-
-def test_drawing_for_notebooks() -> None:
-    board = Board.parse(SMALL, "2,4/0,8")
-    assert board._repr_svg_() == board.svg()
 
 
 def test_tiles_can_be_read() -> None:

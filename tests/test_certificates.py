@@ -8,8 +8,7 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from math import prod
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cached_oracle as oracle
-from attack.certificates import is_true
 from facts import Fact, facts
 from stored import flip_at
+from tilebase import __version__
 from tilebase.check import RefusedError
 from tilebase.check import check_certificate as check
 from tilebase.cli import main
@@ -117,59 +116,6 @@ def test_both_claims_are_among_the_formations():
     assert {oracle.values(game, "guaranteed").start for game in FORMATIONS if game.masks} == {0, 1}
 
 
-def changes_of(header: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Headers of games with another rule."""
-    cells = prod(map(int, header["shape"].split("x")))
-    board = header.get("afterstates", ["1" + "0" * (cells - 1)])[0]
-    others = ["." * len(board), board.replace("2", "0"), board[::-1], board.replace("0", "1", 1)]
-    for name, values in (
-        ("x", [0, header.get("x", 0) + 1, -1]),
-        ("horizon", [0, 8, 12, 18, 19, 22, 30, 400]),
-        ("masks", [[], *([mask] for mask in header.get("masks", []))]),
-        ("masks", [["." * len(board)], ["x" * len(board)], [mask[::-1] for mask in header.get("masks", [])]]),
-        ("patterns", [[], [board], ["*" * (len(board) - 1) + "3"]]),
-        ("afterstates", [[], *([other] for other in others), [board, *others[1:]]]),
-        ("claim", ["forced", "not forced"]),
-        ("goal", [8, 16, 32, *([64] * (cells > 4)), None]),
-        ("limits", [[16] * cells, [8] * cells]),
-        ("drops", [[2], [4], [2, 4]]),
-    ):
-        yield from ({**header, name: value} for value in values if header.get(name) != value)
-    for name in ("x", "horizon", "masks", "patterns", "afterstates"):
-        yield {other: value for other, value in header.items() if other != name}
-
-
-@pytest.mark.parametrize(
-    "game",
-    [
-        Game("2x3", 32, start="empty"),
-        *(one for one in FORMATIONS if one.start.startswith("after") and one.cells < 8),
-    ],
-    ids=str,
-)
-def test_a_formation_that_is_changed_and_accepted_is_true(game: Game, tmp_path: Path) -> None:
-    """With the right checksum, and the keys in the order that the checker wants.
-
-    The same drops may refute a larger goal as well, and limits only take from the player.
-    """
-    path = certify(game, tmp_path)
-    header = check(path)
-    order = ("goal_sum", "x", "horizon", "masks", "patterns", "afterstates")
-    refused = 0
-    for changed in changes_of(header):
-        plain = {name: value for name, value in changed.items() if name not in order}
-        text = json.dumps(plain | {name: changed[name] for name in order if name in changed})
-        rewrite(path, lambda lines, text=text: [text, *lines[1:]])
-        try:
-            accepted = check(path)
-        except RefusedError:
-            refused += 1
-            continue
-        assert "afterstates" in accepted or "afterstates" not in header
-        assert is_true(accepted), text
-    assert refused > 15
-
-
 @pytest.mark.parametrize(
     "game",
     [
@@ -185,7 +131,7 @@ def test_no_board_can_be_left_out_changed_or_moved(game, tmp_path):
     whole = path.read_bytes()
     lines = gzip.decompress(whole.partition(b"\n")[2]).decode().splitlines()
     header = json.loads(lines[0])
-    fewer = json.dumps(header | {"boards": header["boards"] - 1})
+    fewer, more = (json.dumps(header | {"boards": header["boards"] + step}) for step in (-1, 1))
     refused = 0
     for place in range(1, len(lines), 3 if len(lines) > 100 else 1):
         word, _, drop = lines[place].partition(" ")
@@ -193,6 +139,7 @@ def test_no_board_can_be_left_out_changed_or_moved(game, tmp_path):
             [fewer, *lines[1:place], *lines[place + 1 :]],
             [lines[0], *lines[1:place], *lines[place + 1 :]],
             [lines[0], *lines[1:place], *lines[place:], lines[place]],
+            [more, *lines[1:place], lines[place], *lines[place:]],
             [*lines[:place], lines[place].replace(word, word[::-1] + "0"), *lines[place + 1 :]],
             [*lines[:place], f"{word} 99", *lines[place + 1 :]] if drop else lines[:place],
         ]
@@ -317,17 +264,16 @@ def test_the_checker_is_a_short_script_of_its_own(tmp_path):
     )
 
 
-def test_the_command(folder, capsys, refused, monkeypatch):
+def test_the_command(folder, capsys, printed, refused, monkeypatch):
     assert main(["force", "2x3", "32", "--start", "two-tiles", "-q", "-c", "a.cert"]) == 0
     capsys.readouterr()
-    assert main(["verify", "a.cert"]) == 0
-    printed = capsys.readouterr().out
-    assert "on 2x3, from the board " in printed
-    assert "the player cannot force the tile 32" in printed
+    said = printed("verify a.cert")
+    assert said.endswith(f" (tilebase {__version__}).\n")
+    assert "on 2x3, from the board " in said
+    assert "the player cannot force the tile 32" in said
     assert main(["force", "2x3", "16", "--start", "two-tiles", "-q", "-c", "b.cert"]) == 0
     capsys.readouterr()
-    assert main(["verify", "b.cert"]) == 0
-    assert "from each of 20 starts, the first of them " in capsys.readouterr().out
+    assert "from each of 20 starts, the first of them " in printed("verify b.cert")
     flip_at(0.5)(Path("a.cert"))
     refused(["verify", "a.cert"], 1, "a.cert proves nothing: the file is not a certificate, or it is damaged")
     refused(["verify", str(folder)], 1, "holds no finished table")
@@ -344,15 +290,6 @@ def test_limits_far_above_the_goal_are_checked(tmp_path):
     assert check(path)["limits"] == [8, 8, 8, 8]
 
 
-def test_a_board_counts_once(tmp_path):
-    path = certify(Game("2x2", 8, start="empty"), tmp_path)
-    rewrite(
-        path, lambda lines: [json.dumps(json.loads(lines[0]) | {"boards": len(lines)}), lines[1], *lines[1:]]
-    )
-    with pytest.raises(RefusedError, match="twice"):
-        check(path)
-
-
 def test_a_long_line_is_refused_and_not_read(tmp_path):
     path = certify(Game("2x3", 16, start="empty"), tmp_path)
     rewrite(path, lambda lines: [*lines, "0" * 1_000_000])
@@ -360,26 +297,24 @@ def test_a_long_line_is_refused_and_not_read(tmp_path):
         check(path)
 
 
-@pytest.mark.parametrize("times", [1, 16])
-def test_lemma_1_fails_within_published_limits(times, tmp_path):
-    """With T/8 beside the five tiles; found by `tilebase lemma` for T = 256 (docs/errata.md, row 9)."""
-    tiles = (128, 64, 4, 4, 32, 16, 16, 16, 32, 8, 32, 32)
-    game = Game("3x4", 256 * times, start=",".join(str(tile * times) for tile in tiles), pattern="lemma1")
-    assert game.patterns[0] == tuple(
-        exponent if cell in (0, 1, 4, 5, 6) else None for cell, exponent in enumerate(game.start_board)
-    )
-    path = certify(game.changed(pattern=None), tmp_path)
-    assert check(path)["claim"] == "not forced"
+@pytest.mark.parametrize(
+    "tiles",
+    [
+        # With T/8 beside the five tiles; found by `tilebase lemma` for T = 256 (docs/errata.md, row 9).
+        "128,64,4,4/32,16,16,16/32,8,32,32",
+        "2048,1024,64,64/512,256,256,256/512,128,512,512",
+        # T/16 on the fourth cell of the second row, which a published line to 2048 allows.
+        "512,256,2,2/128,64,64,64/16,4,16,32",
+        "1024,512,2,2/256,128,128,128/16,4,16,64",
+    ],
+)
+def test_lemma_1_fails_within_published_limits(tiles, tmp_path):
+    game = Game("3x4", 2 * int(tiles.partition(",")[0]), start=tiles, pattern="lemma1")
+    assert game.matches(game.start_board)
+    assert check(certify(game.changed(pattern=None), tmp_path))["claim"] == "not forced"
 
 
-def test_lemma_1_fails_with_a_small_tile_beside(tmp_path):
-    """T/16 on the fourth cell of the second row, which a published line to 2048 allows."""
-    for tiles in ("512,256,2,2/128,64,64,64/16,4,16,32", "1024,512,2,2/256,128,128,128/16,4,16,64"):
-        game = Game("3x4", 2 * int(tiles.partition(",")[0]), start=tiles)
-        assert check(certify(game, tmp_path))["claim"] == "not forced"
-
-
-def test_no_slide_is_proved_by_a_certificate_of_the_adversary(tmp_path, capsys) -> None:
+def test_no_slide_is_proved_by_a_certificate_of_the_adversary(tmp_path, printed) -> None:
     game = Game("2x2", 32, start="empty")
     force(game, memory=MEMORY, threads=1, certificate=tmp_path / "lost.cert")
     certificate = open_certificate(tmp_path / "lost.cert")
@@ -396,7 +331,7 @@ def test_no_slide_is_proved_by_a_certificate_of_the_adversary(tmp_path, capsys) 
         assert {certificate.probe_after(slide.after).value for slide in answer.slides} == {Exact(False)}
     with pytest.raises(MissingBoardError, match="does not list this board"):
         certificate.probe_after("2,8/8,0")
-    assert main(["probe", str(tmp_path / "lost.cert"), listed[0].text]) == 0
-    assert "whether a win can be forced: no\n" in capsys.readouterr().out
-    assert main(["probe", str(tmp_path / "lost.cert"), "-f", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["value"] is False
+    assert "whether a win can be forced: no\n" in printed(
+        "probe", str(tmp_path / "lost.cert"), listed[0].text
+    )
+    assert json.loads(printed("probe", str(tmp_path / "lost.cert"), "-f", "json"))["value"] is False

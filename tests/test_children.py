@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import tilebase
-from tilebase.cli import main
 from tilebase.runtime import system
 
 HERE = Path(tilebase.__file__).parents[1]
@@ -33,9 +32,8 @@ def hostile(folder: Path) -> Iterator[Path]:
 
 
 @pytest.mark.all  # starting workers takes three CPU seconds
-def test_workers_run_no_file_of_the_current_folder(hostile: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["count", "2x2", "16", "--cluster", "local:1", "-q"]) == 0
-    assert "states" in capsys.readouterr().out
+def test_workers_run_no_file_of_the_current_folder(hostile: Path, printed) -> None:
+    assert "states" in printed("count 2x2 16 --cluster local:1 -q")
 
 
 def test_the_command_itself_runs_no_file_of_the_current_folder(hostile: Path) -> None:

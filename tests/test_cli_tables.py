@@ -34,19 +34,6 @@ def table(solved: Callable[..., Path], folder: Path) -> Path:
     return Path(shutil.copytree(solved(SMALL, "win,lower,upper,score"), folder / "t"))
 
 
-@pytest.fixture
-def printed(capsys: pytest.CaptureFixture[str]):
-    """Run a command that must succeed; what it prints."""
-
-    def run(*arguments: object) -> str:
-        assert main([str(argument) for argument in arguments]) == 0
-        found = capsys.readouterr()
-        assert "Traceback" not in found.err
-        return found.out
-
-    return run
-
-
 def type_in(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
 
@@ -55,49 +42,28 @@ def type_in(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
 
 
 def test_solve_by_sum(folder, printed):
-    rows = json.loads(printed("solve", "2x2", 32, "-q", "-f", "json"))["layers"]
+    document = json.loads(printed("solve 2x2 32 -q --objective win,lower,upper -f json"))
     exact = oracle.values(SMALL)
+    low, high = (Fraction(start["bound"]) for start in document["start"][1:])
+    assert low <= exact.start <= high
+    rows = [row for row in document["layers"] if row["objective"] == "win"]
     for row in rows:
         worths = [w for after, w in exact.afterstates.items() if SMALL.sum(after) == int(row["sum"])]
-        assert row["objective"] == "win"
         assert int(row["positions"]) == len(worths)
         assert float(row["mean"]) == pytest.approx(float(sum(worths) / len(worths)), abs=1e-15)
-    assert sum(int(row["positions"]) for row in rows) == len(exact.afterstates)
-
-
-def test_solve_as_json_and_csv(folder, printed):
-    document = json.loads(printed("solve", "2x2", 32, "-q", "--objective", "lower,upper", "-f", "json"))
-    exact = oracle.values(SMALL).start
-    assert Fraction(document["start"][0]["bound"]) <= exact <= Fraction(document["start"][1]["bound"])
     assert document["complete"]
-    rows = list(csv.reader(io.StringIO(printed("solve", "2x2", 32, "-q", "-f", "csv"))))
+    assert sum(int(row["positions"]) for row in rows) == len(exact.afterstates)
+    rows = list(csv.reader(io.StringIO(printed("solve 2x2 32 -q -f csv"))))
     assert rows[0] == ["objective", "kind", "type", "value", "game", "command", "version"]
     assert rows[1][:3] == ["win", "rounded", "float64"]
     assert float(rows[1][3]) == pytest.approx(float(VALUE))
-
-
-def test_solve_with_a_discount(folder, printed):
-    out = printed("solve", "2x2", 32, "-q", "--objective", "win@0.99,guaranteed")
-    assert "discount 99/100" in out
-    assert f"{float(oracle.values(SMALL, discount='0.99').start):.12g}" in out
-    assert out.splitlines()[-1].split() == ["whether", "a", "win", "can", "be", "forced", "no"]
-
-
-def test_solve_makes_a_table_and_stops_on_the_way(folder, capsys):
-    assert main(["solve", "2x2", "32", "-q", "-o", "t", "--down-to", "20"]) == 0
-    assert "not complete: solved down to sum 20" in capsys.readouterr().err
-    assert main(["verify", "t", "-q"]) == 0
-    assert main(["solve", "2x2", "32", "-q", "-o", "t", "--threads", "2"]) == 0
-    assert VALUE in capsys.readouterr().out
-    assert main(["probe", "t"]) == 0
-    assert capsys.readouterr().out == f"start of 2x2, to 32: probability to win: {VALUE}\n"
 
 
 # -- probe -----------------------------------------------------------------------------------------
 
 
 def test_probe_in_text(table, printed):
-    lines = printed("probe", "t", "8,16/0,8", "--objective", "win").splitlines()
+    lines = printed("probe t 8,16/0,8 --objective win").splitlines()
     exact = oracle.values(SMALL)
     board = SMALL.parse("8,16/0,8")
     best = max(exact.afterstates[canonical(SMALL, after)] for after in SMALL.slides(board).values())
@@ -107,25 +73,13 @@ def test_probe_in_text(table, printed):
     assert any(line.startswith("* ") for line in lines)
 
 
-def test_probe_a_lost_and_a_winning_board(table, printed):
-    assert "no slide is allowed: the game is over" in printed("probe", "t", "2,4/4,2")
-    out = printed("probe", "t", "16,16/0,2", "--objective", "win")
-    assert "probability to win: 1\n" in out
-    assert sum(line.endswith("wins") and line.startswith("*") for line in out.splitlines()) == 2
-
-
 def test_probe_in_json(table, printed):
     with open_table(table) as opened:
         answer = opened.probe("2,0/0,4")
-    document = json.loads(printed("probe", "t", "1002", "-f", "json"))
+    document = json.loads(printed("probe t 1002 -f json"))
     assert (document.pop("version"), document.pop("command")) == (__version__, "tilebase probe t 1002")
     assert document == json.loads(json.dumps(answer.as_dict(spawns=True)))
     assert document["value"]["kind"] == "interval"
-
-
-def test_probe_the_start(table, printed):
-    found = json.loads(printed("probe", "t", "-f", "json"))
-    assert Fraction(found["low"]) <= oracle.values(SMALL).start <= Fraction(found["high"])
 
 
 # -- play ------------------------------------------------------------------------------------------
@@ -133,7 +87,7 @@ def test_probe_the_start(table, printed):
 
 def test_play_by_hand(table, monkeypatch, printed):
     type_in(monkeypatch, "?", "h", "left", "sideways", "f", "u", "u", "v", "a", "n", "", "hint", "q", "left")
-    out = printed("play", "t", "--start", "0,2/0,4", "--seed", 1)
+    out = printed("play t --start 0,2/0,4 --seed 1")
     assert "w a s d or the names of directions slide" in out
     assert "best: " in out
     assert "sideways is not allowed here; allowed: left" in out
@@ -143,33 +97,27 @@ def test_play_by_hand(table, monkeypatch, printed):
 
 def test_play_to_a_win_and_back(table, monkeypatch, printed):
     type_in(monkeypatch, "up", "h", "left", "p", "undo", "p")
-    out = printed("play", "t", "--start", "16,16/0,2", "--seed", 1, "--delay", 0, "--objective", "win")
+    out = printed("play t --start 16,16/0,2 --seed 1 --delay 0 --objective win")
     assert out.count("won after 1 slide") >= 1
     type_in(monkeypatch, "left", "h", "up", "p", "undo", "p")
-    out = printed("play", "t", "--start", "16,16/0,2", "--seed", 1, "--delay", 0, "--objective", "win")
+    out = printed("play t --start 16,16/0,2 --seed 1 --delay 0 --objective win")
     assert "the table does not know" in out
     assert "allowed: none: u takes a slide back, n starts again" in out
     assert out.count("won after 1 slide") >= 3
 
 
-def test_play_to_the_end_of_input(table, monkeypatch, printed):
-    type_in(monkeypatch)
-    assert printed("play", "t", "--no-values", "--seed", 1).endswith("> ")
-
-
 def test_the_table_plays(table, printed):
-    first = printed("play", "t", "--auto", "--delay", 0, "--seed", 1)
-    assert first == printed("play", "t", "--auto", "--delay", 0, "--seed", 1)
-    assert first != printed("play", "t", "--auto", "--delay", 0, "--seed", 2)
+    first = printed("play t --auto --delay 0 --seed 1")
+    assert first == printed("play t --auto --delay 0 --seed 1")
+    assert first != printed("play t --auto --delay 0 --seed 2")
     assert "no slide is left after" in first or "won after" in first
 
 
-def test_play_where_the_table_ends(folder, printed, monkeypatch, capsys):
+def test_play_where_the_table_ends(folder, printed, monkeypatch):
     solve(Game("2x2", 32, start="16,8/4,0"), table=folder / "t")
-    assert main(["play", "t", "--start", "0,2/2,0", "--auto"]) == 1
-    assert "the table does not hold this position" in capsys.readouterr().out
+    assert "the table does not hold this position" in printed("play t --start 0,2/2,0 --auto", status=1)
     type_in(monkeypatch, "h", "p", "left", "q")
-    assert "the table does not know" in printed("play", "t", "--start", "0,2/2,0")
+    assert "the table does not know" in printed("play t --start 0,2/2,0")
 
 
 @pytest.fixture(scope="module")
@@ -186,54 +134,37 @@ def forced(tmp_path_factory):
 )
 def test_an_adversary_prevents_what_is_not_forced_and_nothing_else(forced, printed, goal, answer, end):
     for seed in range(3):
-        out = printed("play", forced / goal, "--adversary", "--auto", "--delay", 0, "--seed", seed)
+        out = printed(f"play {forced / goal} --adversary --auto --delay 0 --seed {seed}")
         assert f"whether a win can be forced: {answer}" in out
         assert end in out
 
 
-# -- simulate, evaluate, thin, verify --------------------------------------------------------------
+# -- evaluate, verify ------------------------------------------------------------------------------
 
 
 def test_simulate(table, printed):
-    out = printed("evaluate", "t", "--games", 2000, "--seed", 5, "-q")
+    out = printed("evaluate t --games 2000 --seed 5 -q")
     assert "2,000" in out
     assert VALUE in out
-    document = json.loads(printed("evaluate", "t", "--games", 2000, "--seed", 5, "-q", "-f", "json"))
+    document = json.loads(printed("evaluate t --games 2000 --seed 5 -q -f json"))
     assert abs(document["z"]) < 5
     assert f"{document['wins']:,}" in out
-    assert "z" not in printed("evaluate", "t", "--games", 100, "--objective", "lower", "-q").split()
+    assert "z" not in printed("evaluate t --games 100 --objective lower -q").split()
 
 
 def test_evaluate(table, folder, printed):
-    out = printed("evaluate", "t", "random", "-q")
+    out = printed("evaluate t random -q")
     assert [line.split()[0] for line in out.splitlines()[1:]] == ["random", "optimal", "regret"]
-    document = json.loads(printed("evaluate", "t", "t", "-q", "-f", "json", "--objective", "score"))
+    document = json.loads(printed("evaluate t t -q -f json --objective score"))
     assert document["regret"] == pytest.approx(0, abs=1e-9)
     (folder / "leftward.py").write_text("def left(board):\n    return next(iter(board.slides()))\n")
-    assert "live states reached, without symmetry" in printed("evaluate", "t", "leftward:left", "-q")
-    assert "regret" in printed("evaluate", "t", "greedy", "-q", "--record", "found.csv")
+    assert "live states reached, without symmetry" in printed("evaluate t leftward:left -q")
+    assert "regret" in printed("evaluate t greedy -q --record found.csv")
     assert (folder / "found.csv").read_text().splitlines()[1].startswith("greedy,")
 
 
-def test_thin(table, printed):
-    out = printed("thin", "t", "--visited", "1e-3", "-o", "small", "-q")
-    assert "probability left out" in out
-    assert "sound" in printed("verify", "small", "--all", "-q")
-    assert printed("probe", "small", "--objective", "win") == printed("probe", "t", "--objective", "win")
-    document = json.loads(printed("thin", "t", "--visited", 0, "-o", "whole", "-q", "-f", "json"))
-    assert document["left_out"] == 0
-
-
-def test_verify(table, capsys):
-    assert main(["verify", "t", "--all", "-q"]) == 0
-    assert "180 values derived again" in capsys.readouterr().out
-    assert main(["verify", "t", "--sample", "3"]) == 0
-    assert "12 values derived again" in capsys.readouterr().out
-
-
-def test_verify_writes_rows(table, folder, capsys):
-    assert main(["verify", "t", "-q", "-f", "json", "--record", "v.csv"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
+def test_verify_writes_rows(table, folder, capsys, printed):
+    (row,) = json.loads(printed("verify t -q -f json --record v.csv"))
     assert (row["what"], row["sound"], row["layers"], row["values"]) == ("t", True, 16, 180)
     assert row["problems"] == []
     assert row["command"] == "tilebase verify t"
@@ -243,53 +174,21 @@ def test_verify_writes_rows(table, folder, capsys):
     (folder / "many" / "c").mkdir()
     chunks_of(folder / "many/b/values/win", 20).flip(20, 1)
     (folder / "many/c/manifest.json").write_text("{}")
-    assert main(["verify", "many", "-q", "--record", "v.json", "-f", "csv"]) == 1
-    lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    lines = list(csv.DictReader(io.StringIO(printed("verify many -q --record v.json -f csv", status=1))))
     assert [line["sound"] for line in lines] == ["True", "False", "False"]
     assert [line["what"] for line in lines] == ["many/a", "many/b", "many/c"]
     assert "sum 20, is damaged in chunk 0" in lines[1]["problems"]
     assert [len(row["problems"]) for row in json.loads((folder / "v.json").read_text())] == [0, 1, 1]
     assert main(["count", "2x2", "16", "-o", "run", "-q"]) == 0
     capsys.readouterr()
-    assert main(["verify", "run", "-q", "--record", "v.txt"]) == 0
-    assert capsys.readouterr().out == (folder / "v.txt").read_text() == "run: sound\n"
+    assert printed("verify run -q --record v.txt") == (folder / "v.txt").read_text() == "run: sound\n"
     assert main(["verify", "t", "-q", "--list", "-f", "json"]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.err)[0]["sound"]
     (folder / "list").write_text(printed.out.replace("000.seg", "001.seg", 1))
-    assert main(["verify", "t", "-q", "--against", "list", "-f", "json"]) == 1
-    (row,) = json.loads(capsys.readouterr().out)
+    (row,) = json.loads(printed("verify t -q --against list -f json", status=1))
     assert not row["sound"]
     assert len(row["problems"]) == 2
-
-
-# -- graph -----------------------------------------------------------------------------------------
-
-
-def test_graph_with_values(folder, printed):
-    out = printed("export", "graph", "2x2", 16, "--values")
-    assert out.startswith('digraph "2x2, to 16" {')
-    best = printed("export", "graph", "2x2", 16, "--optimal")
-    assert len(best) < len(out)
-    assert best == printed("export", "graph", "2x2", 16, "--values", "--optimal")
-    summary = printed("export", "graph", "2x2", 16, "--values", "--discount", "0.9", "-o", "a.dot")
-    assert summary.startswith("a.dot: ")
-    assert "states" in summary
-    assert (folder / "a.dot").read_text() != out
-
-
-# -- found by people who tried it -------------------------------------------------------------------
-
-
-def test_down_to_says_how_far_it_came(folder, capsys):
-    assert main(["solve", "2x2", "32", "-q", "--down-to", "9"]) == 0
-    assert "solved down to sum 10" in capsys.readouterr().err
-    assert main(["solve", "2x2", "32", "-q", "--down-to", "23", "-f", "json"]) == 0
-    printed = capsys.readouterr()
-    assert "solved down to sum 24" in printed.err
-    assert len(json.loads(printed.out)["layers"]) == 6
-    assert main(["solve", "2x2", "32", "-q", "--down-to", "1000"]) == 0
-    assert "no layer was solved" in capsys.readouterr().err
 
 
 def test_a_full_disk_behind_standard_output():

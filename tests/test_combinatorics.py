@@ -94,20 +94,21 @@ def test_boards_that_no_board_can_follow() -> None:
 # -- by hand -------------------------------------------------------------------------------------------
 
 
-def test_free_boards_are_a_power() -> None:
-    assert bound(Game("4x4", 2048)).boards == 11**16
-    assert bound(Game("4x4", limits=32768)).boards == 2**64  # every key is a board
-    assert bound(Game("4x8", 8)).boards == 3**32
-
-
-def test_limits_are_a_product() -> None:
-    assert bound(Game("2x2", 32, limits="16,8/8,4")).boards == 5 * 4 * 4 * 3
-    assert bound(Game("2x2", 16, walls=[0], limits="2,8/8,4")).boards == 4 * 4 * 3
-
-
-def test_movable_tiles_stand_anywhere() -> None:
-    assert bound(Game("3x3", 32, unmergeable=[0, 1])).boards == 36 * 5**7
-    assert bound(Game("3x3", 32, walls=[0, 1])).boards == 5**7
+@pytest.mark.parametrize(
+    ("game", "boards"),
+    [
+        (Game("4x4", 2048), 11**16),
+        (Game("4x4", limits=32768), 2**64),  # every key is a board
+        (Game("4x8", 8), 3**32),
+        (Game("2x2", 32, limits="16,8/8,4"), 5 * 4 * 4 * 3),
+        (Game("2x2", 16, walls=[0], limits="2,8/8,4"), 4 * 4 * 3),
+        (Game("3x3", 32, unmergeable=[0, 1]), 36 * 5**7),
+        (Game("3x3", 32, walls=[0, 1]), 5**7),
+    ],
+    ids=str,
+)
+def test_boards_are_a_product(game: Game, boards: int) -> None:
+    assert bound(game).boards == boards
 
 
 def test_orbits_of_free_boards() -> None:

@@ -136,7 +136,7 @@ def test_solving_needs_at_least_what_counting_needs() -> None:
 
 
 @pytest.mark.parametrize("options", ["", "--down-to 200", "--down-to 200 --space all"])
-def test_a_plan_says_what_solve_expects(options, folder, capsys, monkeypatch) -> None:
+def test_a_plan_says_what_solve_expects(options, folder, printed, monkeypatch) -> None:
     command = ["solve", "4x4", "32", "--memory", "827MiB", "--threads", "2", *options.split()]
     expected = list[estimate.Estimate]()
 
@@ -146,8 +146,7 @@ def test_a_plan_says_what_solve_expects(options, folder, capsys, monkeypatch) ->
 
     monkeypatch.setattr(estimate, "check", check)
     assert main([*command, "-q"]) == 1
-    assert main(["plan", *command, "-f", "json"]) == 0
-    row, found = json.loads(capsys.readouterr().out)[0], expected[0]
+    row, found = json.loads(printed("plan", *command, "-f", "json"))[0], expected[0]
     assert estimate.duration(found.seconds, 3 if found.spread == 1 else 2) in row["time"]
     assert byte_text(found.memory) in row["memory"]
     assert byte_text(int(found.disk)) in row["disk"]
@@ -162,23 +161,23 @@ def test_a_plan_says_what_solve_expects(options, folder, capsys, monkeypatch) ->
         ("3x3 512", 51_216_608, 58_145_341),
     ],
 )
-def test_disk_is_what_runs_took(command, kept, peak, folder, capsys) -> None:
+def test_disk_is_what_runs_took(command, kept, peak, folder, printed) -> None:
     """The afterstates that were counted are deleted when a table is complete: they make the peak."""
     game = formation("442").game(int(command.split()[-1])) if "442" in command else Game("3x3", 512)
     found = solving(game, parse_objectives("win"), TWO, table=True)
     assert kept < 0.99 * peak < found.disk < 1.15 * peak
-    assert main(["plan", "solve", *command.split(), "-o", str(folder / "table"), "-f", "json"]) == 0
-    row = json.loads(capsys.readouterr().out)[0]
+    row = json.loads(printed("plan", "solve", *command.split(), "-o", str(folder / "table"), "-f", "json"))[0]
     assert row["disk"] == byte_text(int(found.disk))
     if "442" in command:
-        assert main(["plan", "formations", command.split()[-1], "-f", "json"]) == 0
-        disks = {one["formation"]: one["disk"] for one in json.loads(capsys.readouterr().out)}
+        disks = {
+            one["formation"]: one["disk"]
+            for one in json.loads(printed("plan", "formations", command.split()[-1], "-f", "json"))
+        }
         assert disks["442"] == round(found.disk)
 
 
-def test_more_cores_are_a_division(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "count", "4x4", "64", "--threads", "16", "-f", "json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
+def test_more_cores_are_a_division(printed) -> None:
+    (row,) = json.loads(printed("plan count 4x4 64 --threads 16 -f json"))
     many = counting(Game("4x4", 64), Machine(memory=8 << 30, threads=16)).seconds
     assert row["on"] == "16 such cores"
     assert estimate.duration(many) in row["time"]
@@ -197,10 +196,9 @@ def test_more_cores_are_a_division(capsys: pytest.CaptureFixture[str]) -> None:
         ("force 4x4 128 --engine dense --memory 8GiB", "", "more than 2.15 GB of memory in each worker"),
     ],
 )  # fmt: skip
-def test_a_plan_says_what_each_worker_needs(command, memory, reason, capsys) -> None:
+def test_a_plan_says_what_each_worker_needs(command, memory, reason, printed) -> None:
     """A worker solves with both layers above, and takes batches through files."""
-    assert main(["plan", *command.split(), "--cluster", "local:4", "-f", "json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
+    (row,) = json.loads(printed(f"plan {command} --cluster local:4 -f json"))
     assert row["on"] == "this machine, 4 workers, --cluster"
     assert row["memory"] == memory
     assert reason in row["reason"]
@@ -338,24 +336,23 @@ def test_a_question_lies_between_those_that_were_measured() -> None:
         "reach checkerboard 4x4",
     ],
 )
-def test_a_plan_is_printed_and_nothing_is_begun(command, folder, capsys) -> None:
+def test_a_plan_is_printed_and_nothing_is_begun(command, folder, printed) -> None:
     if "TABLE" in command:
         solve(Game("2x2", 32), table="TABLE")
     before = sorted(folder.rglob("*"))
-    assert main(["plan", *command.split()]) == 0
-    printed = capsys.readouterr().out
-    assert "time" in printed
-    assert "memory" in printed
+    said = printed(f"plan {command}")
+    assert "time" in said
+    assert "memory" in said
     assert sorted(folder.rglob("*")) == before
 
 
-def test_a_plan_says_in_words_what_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "reach", "shortest", "4x4", "-f", "json"]) == 0
-    row = json.loads(capsys.readouterr().out)
+def test_a_plan_says_in_words_what_is_not_known(printed) -> None:
+    row = json.loads(printed("plan reach shortest 4x4 -f json"))
     assert row["time"] == "not known: nothing like it was measured; it stops after 60 seconds (--budget)"
     assert row["memory"] == "not measured"
-    assert main(["plan", "reach", "checkerboard", "4x4", "-f", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["time"].startswith("a moment: a theorem or a construction")
+    assert json.loads(printed("plan reach checkerboard 4x4 -f json"))["time"].startswith(
+        "a moment: a theorem or a construction"
+    )
 
 
 def test_what_cannot_end_on_a_table_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

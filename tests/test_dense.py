@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import weakref
 import zlib
 from collections.abc import Collection
@@ -20,9 +19,8 @@ import cached_oracle as oracle
 from batching import BATCHED, dense_pass, small_memory
 from judging import check
 from stopping import stop_at
-from stored import all_values, chunks_of, flip_at, layers_of, number_of
+from stored import all_values, flip_at, layers_of, number_of
 from tilebase import formation, open_table, prove, solve, verify_table
-from tilebase.cli import main
 from tilebase.cluster.runs import Run
 from tilebase.costs import reachable as costs
 from tilebase.costs.passes import passing
@@ -39,7 +37,6 @@ from tilebase.dense.workspace import InMemory
 from tilebase.errors import (
     BoardError,
     CorruptError,
-    MissingBoardError,
     ResourceError,
     StorageError,
     UsageError,
@@ -48,13 +45,12 @@ from tilebase.files.format import stored_bytes
 from tilebase.files.manifest import Manifest
 from tilebase.files.store import LayerStore
 from tilebase.game.board import Board
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Lower, Upper
 from tilebase.questions.running import Ask, choose_space
 from tilebase.runtime.resources import OVERHEAD, Allowance
-from tilebase.tables.probe import Table
 
 LIMITED = Game("2x3", 32, limits="16,16,8/16,8,8")
 MASKED = Game("3x3", 32, masks="..x/..x/..x", start="after 2,0,x/0,2,x/0,0,x", horizon=46)
@@ -155,34 +151,11 @@ def test_another_objective_of_a_table_without_low_sums(tmp_path: Path) -> None:
         assert table.probe("2,2,0/0,0,0", "score").best
 
 
-def unknown(table: Table, board: Cells) -> bool:
-    """Whether a table misses all that the slides of a board lead to."""
-    afters = [after for after in LIMITED.slides(board).values() if not LIMITED.wins(after)]
-    return bool(afters) and all(table.prober.find(after) is None for after in afters)
-
-
 @pytest.fixture(scope="module")
 def dense_table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dense")
-    solve(LIMITED, "win,lower,upper,guaranteed", space="all", table=folder)
+    solve(LIMITED, "win", space="all", table=folder)
     return folder
-
-
-def test_a_dense_table_is_probed_played_and_verified(dense_table, tmp_path, capsys):
-    solve(LIMITED, "win,lower,upper,guaranteed", table=tmp_path / "sparse")
-    with open_table(dense_table) as everything, open_table(tmp_path / "sparse") as sparse:
-        assert everything.start == sparse.start
-        for state in list(oracle.values(LIMITED).states)[::29]:
-            text = LIMITED.format(state)
-            for label in ("lower", "upper", "guaranteed"):
-                assert everything.probe(text, label) == sparse.probe(text, label)
-        unreached = next(board for board in PerfectIndex(LIMITED).boards(40) if unknown(sparse, board))
-        with pytest.raises(MissingBoardError):
-            sparse.probe(LIMITED.format(unreached))
-        assert 0 <= everything.probe(LIMITED.format(unreached)).value.low <= 1
-    assert verify_table(dense_table, sample=500).wrong == ()
-    assert main(["play", str(dense_table), "--auto", "--seed", "1"]) == 0
-    assert "left" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -190,13 +163,6 @@ def test_a_dense_table_is_probed_played_and_verified(dense_table, tmp_path, caps
 )
 def test_what_needs_the_reachable_positions_says_so(dense_table, folder, refused, words):
     refused(words.format(dense_table).split(), 2, "holds all boards")
-
-
-def test_a_damaged_dense_table_is_found_out(dense_table, tmp_path):
-    shutil.copytree(dense_table, tmp_path / "copy")
-    chunks_of(tmp_path / "copy/values/lower", 20).flip(8, 1)
-    (sentence,) = verify_table(tmp_path / "copy").wrong
-    assert "lower, sum 20, is damaged" in sentence
 
 
 # -- batches, interruptions, resources -----------------------------------------------------------
@@ -271,6 +237,7 @@ def test_threads_change_no_value(tmp_path):
     "case",
     [
         *((BATCHED, *one, (5, 30)) for one in product(("lower:uint32", "moves"), (False, True))),
+        (BATCHED, "guaranteed", False, (5, 30)),  # as bits
         (MASKED, "win", False, (1, 3, 6)),
         *((GAPS, "lower", False, (stop,)) for stop in range(2, 7)),
     ],
@@ -286,6 +253,7 @@ def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, whole, case):
             run(tmp_path, game, text, memory=memory)
     assert run(tmp_path, game, text, memory=memory).start() == expected
     assert len(layers) == len(set(layers)) + len(stops)  # nothing was done twice but the layers that were cut
+    assert not list(tmp_path.glob("*.bits"))
     assert not list(tmp_path.glob("*.states"))
     assert run(tmp_path, game, text, memory=memory).start() == expected
 
@@ -396,14 +364,15 @@ def test_a_checkpoint_has_the_bytes_that_are_asked_for(tmp_path, monkeypatch):
         assert all(told == written > 0 for told, written in sizes)
 
 
-def test_a_damaged_checkpoint_is_found_out(tmp_path, monkeypatch):
+@pytest.mark.parametrize("text", ["lower", "guaranteed"])
+def test_a_damaged_checkpoint_is_found_out(text, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        stop_at(patch, (9,))
+        stop_at(patch, (30,))
         with pytest.raises(KeyboardInterrupt):
-            run(tmp_path, BATCHED, "lower")
-    flip_at(0.1)(next(tmp_path.glob("*.states")))
+            run(tmp_path, BATCHED, text)
+    flip_at(0.1)(next(tmp_path.glob("*.states" if text == "lower" else "*.bits")))
     with pytest.raises(CorruptError, match=r"delete .* and solve again"):
-        run(tmp_path, BATCHED, "lower")
+        run(tmp_path, BATCHED, text)
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_done(tmp_path, monkeypatch):
@@ -495,15 +464,6 @@ def test_layers_solved_without_checksums_have_none(tmp_path):
         prove(game, space="reachable", **options, checksums=True)
 
 
-def test_what_was_solved_downwards_is_gone_on_with(tmp_path, monkeypatch, whole):
-    expected = whole(BATCHED, "win")
-    run(tmp_path, BATCHED, "win", down_to=100)
-    solved = stop_at(monkeypatch, ())
-    rest = run(tmp_path, BATCHED, "win")
-    assert (rest.found, rest.start()) == (expected.found, expected.start())
-    assert max(solved) < 100
-
-
 # -- several masks ---------------------------------------------------------------------------------
 
 
@@ -548,14 +508,8 @@ def test_a_table_that_lists_other_boards_is_refused(tmp_path, monkeypatch):
 L3 = Game(
     "4x4", 256, masks="..../..../.xxx/.xxx", start="after 2,0,0,0/0,0,0,0/2,x,x,x/4,x,x,x", horizon=356
 )  # fmt: skip
-PATTERNED = Game(
-    "4x4", 256, masks="..../..../.xxx/.xxx", start="after 2,0,0,0/0,0,0,0/2,x,x,x/4,x,x,x", horizon=356,
-    pattern="128,128,128,*/128,*,*,*/*,*,*,*/*,*,*,*",
-)  # fmt: skip
-WIDE = Game(
-    "4x4", masks="..../..../..xx/xxxx", start="after 2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x", horizon=612,
-    pattern="*,*,*,*/*,*,*,*/*,512,*,*/*,*,*,*",
-)  # fmt: skip
+PATTERNED = L3.changed(pattern="128,128,128,*/128,*,*,*/*,*,*,*/*,*,*,*")
+WIDE = formation("442").game(512).changed(start="after 2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x")
 
 
 def chosen(game: Game, path: Path, space: str = "auto", *, keep: bool = False) -> str:

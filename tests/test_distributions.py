@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import cached_oracle as oracle
-from tilebase.cli import main
 from tilebase.datasets import to_arrow
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
@@ -227,15 +226,13 @@ def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:
         distributions(tmp_path, "random", of=["length"], resolution=0)
 
 
-def test_many_rows_are_printed_as_quantiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_rows_are_printed_as_quantiles(tmp_path: Path, printed) -> None:
     table = str(tmp_path / "t")
     solve(Game("2x3", 32), table=table, threads=1)
     asked = ["evaluate", table, "random", "--distribution", "score", "--meets", "2,2,0/0,0,0", "-q"]
-    assert main([*asked, "-f", "csv"]) == 0
-    rows = capsys.readouterr().out.count("\n") - 1
-    assert main(asked) == 0
-    printed = capsys.readouterr().out
+    rows = printed(*asked, "-f", "csv").count("\n") - 1
+    said = printed(*asked)
     assert rows > 40
-    assert f"{rows} rows: --format csv prints them" in printed
-    assert len(printed.splitlines()) < 10
-    assert "meets  2,2,0/0,0,0" in printed
+    assert f"{rows} rows: --format csv prints them" in said
+    assert len(said.splitlines()) < 10
+    assert "meets  2,2,0/0,0,0" in said

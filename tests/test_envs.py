@@ -243,16 +243,6 @@ def same(found, expected) -> None:
         assert np.array_equal(found, expected)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_game_ends_in_its_last_step(mode) -> None:
-    """Some of 20 games are terminated and truncated at once, as by `gymnasium.wrappers.TimeLimit`."""
-    env = GameVectorEnv(Game("2x2", 8), num_envs=20, autoreset_mode=mode, max_episode_steps=1)
-    env.reset(seed=0, options={"boards": ["4,4/0,0", "2,0/0,0"] * 10})
-    _, _, terminated, truncated, _ = env.step([0, 1] * 10)
-    assert terminated.tolist() == [True, False] * 10
-    assert truncated.all()
-
-
 def test_boards_to_begin_with() -> None:
     env = GameVectorEnv(GAME, num_envs=2)
     boards = np.array([[[1, 2, 3], [0, 0, 0]], [[1, 1, 0], [0, 0, 4]]])

@@ -29,7 +29,6 @@ from serving import SECONDS, Host, How, check_accessible, hosted, ranges, whole_
 from stopping import no_space
 from stored import chunks_of
 from tilebase import export_page, force, formation, open_table, solve, thin
-from tilebase.cli import main
 from tilebase.errors import (
     CorruptError,
     MissingLayerError,
@@ -392,15 +391,6 @@ def test_a_full_disk_leaves_the_older_page(small, tmp_path, monkeypatch) -> None
     assert folder_files(tmp_path) == before
 
 
-def test_what_a_kill_left_is_taken_over(small: Path, tmp_path: Path) -> None:
-    part = tmp_path / ".page.part"
-    (part / "player").mkdir(parents=True)
-    (part / "policy.bin").write_bytes(b"half")
-    export_page(small, tmp_path / "page")
-    assert [path.name for path in tmp_path.iterdir()] == ["page"]
-    assert not (tmp_path / "page" / "policy.bin").exists()
-
-
 def test_what_gets_no_page(small, folder, monkeypatch) -> None:
     force(Game("2x2", 8, start="empty"), certificate=folder / "8.cert")
     for error, sentence, table, target, options in (
@@ -434,19 +424,17 @@ def test_a_damaged_table_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["t"]
 
 
-def test_the_command_says_what_it_wrote(thinned, folder, capsys, refused) -> None:
-    assert main(["export", "page", str(thinned), "-o", "page", "-q"]) == 0
-    printed = capsys.readouterr().out
-    assert re.search(r"^live states, up to symmetry +[\d,]+$", printed, re.MULTILINE)
-    assert re.search(r"^chance to reach a state without a known slide +\d+\.\d+ %$", printed, re.MULTILINE)
+def test_the_command_says_what_it_wrote(thinned, folder, printed, refused) -> None:
+    said = printed(f"export page {thinned} -o page -q")
+    assert re.search(r"^live states, up to symmetry +[\d,]+$", said, re.MULTILINE)
+    assert re.search(r"^chance to reach a state without a known slide +\d+\.\d+ %$", said, re.MULTILINE)
     files = [path for path in (folder / "page").rglob("*") if path.is_file()]
     size = byte_text(sum(path.stat().st_size for path in files))
-    assert printed.splitlines()[-1] == (
+    assert said.splitlines()[-1] == (
         f"page/ has {len(files)} files, {size}; try it with python3 -m http.server -d page, "
         "or copy it to any web host"
     )
-    assert main(["export", "page", str(thinned), "-o", "page", "-q", "-f", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(printed(f"export page {thinned} -o page -q -f json"))
     assert document["folder"] == "page"
     assert document["leaves"] == Packed(folder / "page").header["leaves"]
     (folder / "other").mkdir()

@@ -223,22 +223,6 @@ def test_boards_of_more_than_16_cells(shape, tmp_path):
 # -- stopping and going on -------------------------------------------------------------------------
 
 
-def test_an_interrupted_search_goes_on(tmp_path):
-    game = Game("3x3", 64, start="empty")
-
-    def stop(progress):
-        if progress.positions > 40_000:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        force(game, folder=tmp_path / "run", memory=MEMORY, threads=1, progress=stop)
-    found = force(game, folder=tmp_path / "run", memory=MEMORY, threads=1)
-    assert found.forced is False
-    assert 0 < found.positions < 80_000
-    again = force(game, folder=tmp_path / "run", memory=MEMORY, threads=1)
-    assert again.positions < 80_000
-
-
 def test_time_that_runs_out_leaves_it_undecided(tmp_path):
     game = Game("3x4", 128, start="empty")
     found = force(game, folder=tmp_path / "run", memory=MEMORY, seconds=0.0)
@@ -289,11 +273,16 @@ def test_a_pass_that_does_not_fit_leaves_the_search_alone(monkeypatch):
     assert force(Game("2x3", 32, limits="16,16,16/16,16,8"), memory=MEMORY).engine == "dense"
 
 
-def test_what_is_decided_stays_in_a_folder_that_was_named(tmp_path, capsys):
+def test_what_is_decided_stays_in_a_folder_that_was_named(tmp_path, printed):
     command = ["force", "2x4", "32", "--threads", "1", "-q"]
     assert main([*command, "-w", str(tmp_path / "run")]) == 0
-    assert main([*command, "-w", str(tmp_path / "run"), "-c", str(tmp_path / "a.cert")]) == 0
-    first, again = (line for line in capsys.readouterr().out.splitlines() if "afterstates by" in line)
+    first, again = (
+        line
+        for line in printed(
+            *command, "-w", str(tmp_path / "run"), "-c", str(tmp_path / "a.cert")
+        ).splitlines()
+        if "afterstates by" in line
+    )
     assert int(again.split()[0].replace(",", "")) < int(first.split()[0].replace(",", "")) / 100
     assert check_certificate(tmp_path / "a.cert")["claim"] == "forced"
 
@@ -318,12 +307,14 @@ def test_a_border_that_is_stopped_lists_what_is_certain(monkeypatch, capsys):
     assert "stopped early" in found.err
 
 
-def test_all_starts_go_on_where_they_were(tmp_path, capsys):
-    assert main(["force", "starts", "2x3", "16", "--budget", "0s", "--work", str(tmp_path), "-q"]) == 1
-    assert "every spawn of 2s and 4s: 0 of 60, 60 undecided (exact) (tilebase " in capsys.readouterr().out
+def test_all_starts_go_on_where_they_were(tmp_path, printed):
+    assert "every spawn of 2s and 4s: 0 of 60, 60 undecided (exact) (tilebase " in printed(
+        f"force starts 2x3 16 --budget 0s --work {tmp_path} -q", status=1
+    )
     assert (tmp_path / "decided.bin").exists()
-    assert main(["force", "starts", "2x3", "16", "--work", str(tmp_path), "-q"]) == 0
-    assert "every spawn of 2s and 4s: 60 of 60 (exact) (tilebase " in capsys.readouterr().out
+    assert "every spawn of 2s and 4s: 60 of 60 (exact) (tilebase " in printed(
+        f"force starts 2x3 16 --work {tmp_path} -q"
+    )
 
 
 def test_the_largest_tile_is_stopped_with_what_is_known(monkeypatch):
@@ -334,24 +325,23 @@ def test_the_largest_tile_is_stopped_with_what_is_known(monkeypatch):
     assert not largest_forced("2x2", memory=MEMORY).exact
 
 
-def test_the_plan_foresees_the_pass_that_replaces_a_search(capsys, monkeypatch, tmp_path):
+def test_the_plan_foresees_the_pass_that_replaces_a_search(printed, monkeypatch, tmp_path):
     monkeypatch.setattr("tilebase._kernels.jit.is_compiled", lambda _: False)
-    assert main(["plan", "force", "2x5", "64", "-f", "json"]) == 0
-    search, in_place = json.loads(capsys.readouterr().out)
+    search, in_place = json.loads(printed("plan force 2x5 64 -f json"))
     assert search["time"].endswith("if it takes over 20 seconds, a pass replaces it")
     assert in_place["boards"] == f"{6**10:,} boards"
     assert in_place["time"].endswith("after 19 seconds of compiling")
-    assert main(["plan", "force", "2x5", "64", "-c", str(tmp_path / "proof"), "-f", "json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == 1, "a certificate is made by a search"
-    assert main(["plan", "force", "4x4", "2048", "-f", "json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == 1, "a layer does not fit into memory"
+    assert (
+        len(json.loads(printed("plan", "force", "2x5", "64", "-c", str(tmp_path / "proof"), "-f", "json")))
+        == 1
+    ), "a certificate is made by a search"
+    assert len(json.loads(printed("plan force 4x4 2048 -f json"))) == 1, "a layer does not fit into memory"
 
 
-def test_plans_of_counts_have_the_disk_of_what_stays(capsys):
+def test_plans_of_counts_have_the_disk_of_what_stays(printed):
     disks = []
     for keep in ("counts", "afterstates", "states"):
-        assert main(["plan", "count", "4x4", "64", "--keep", keep, "-f", "json"]) == 0
-        first, *_ = json.loads(capsys.readouterr().out)
+        first, *_ = json.loads(printed(f"plan count 4x4 64 --keep {keep} -f json"))
         number, unit = first["disk"].removesuffix(", too much").split()
         disks.append(float(number) * {"MB": 1e6, "GB": 1e9}[unit])
     counts, afterstates, states = disks
@@ -428,16 +418,6 @@ def test_what_is_decided_is_kept_when_the_certificate_fails(tmp_path, monkeypatc
     found = force(game, folder=tmp_path / "run", certificate=tmp_path / "a.cert", **use)
     assert found.positions == 0
     assert found.listed
-
-
-def test_the_dense_pass_follows_a_search_that_takes_longer(monkeypatch):
-    game = Game("3x3", 32, limits="16,16,16/16,16,4/16,8,16", start="empty")
-    monkeypatch.setattr("tilebase.questions.force.FIRST_PATIENCE", -1.0)
-    monkeypatch.setattr("tilebase.questions.force.patience_for", lambda *_: -1.0)
-    assert force(game, memory=MEMORY).engine == "dense"
-    monkeypatch.undo()
-    assert force(game, memory=MEMORY).engine in ("search", "dense")
-    assert force(game, memory=MEMORY, seconds=100).engine == "search"
 
 
 def test_progress_has_a_rate_and_an_estimate():

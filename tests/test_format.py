@@ -399,13 +399,6 @@ def test_full_disk_leaves_the_other_layers(step, many, monkeypatch):
     check(many, SIZES | {14: 30})
 
 
-def test_flushing_that_fails(many, monkeypatch):
-    monkeypatch.setattr(os, "fsync", no_space)
-    with LayerStore(many, WHOLE) as layers, pytest.raises(StorageError, match="No space left on device"):
-        layers.write(12, split(some_keys(9, 12)), durable=True)
-    check(many)
-
-
 def test_failure_in_the_middle_leaves_no_layer(many):
     def chunks():
         yield from store.encode(some_keys(100))
@@ -484,9 +477,3 @@ def test_parquet(game, tmp_path):
         assert json.loads(meta)["game"] == game.identity
         digest = hashlib.sha256(meta + keys.astype("<u8").tobytes()).hexdigest()
         assert table.schema.metadata[b"tilebase.sha256"] == digest.encode()
-
-
-def test_parquet_to_a_folder_that_is_not_there(many, tmp_path):
-    pytest.importorskip("pyarrow")
-    with pytest.raises(StorageError, match="cannot write"):
-        export_parquet(read(many, 4), tmp_path / "none" / "layer.parquet")

@@ -31,17 +31,9 @@ def commands_terminal(text: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Run:
-    """What became of a command.
+    """What became of a command, and what it printed."""
 
-    Attributes
-    ----------
-    status:
-        Its exit status, negative for a signal, None if it had to be stopped.
-    out, err:
-        What it printed.
-    """
-
-    status: int | None
+    status: int | None  # its exit status, negative for a signal, None if it had to be stopped
     out: str
     err: str
 
