@@ -266,6 +266,22 @@ def test_slides_that_are_not_allowed(keys):
         (lambda _, a: np.eye(4)[a.argmax(axis=1)], {"output": "actions"}, r"need \d+ whole numbers"),
         (lambda _: "north", {"asked": "board"}, "answers 'north' to .*, where"),
         (lambda b, _: b, {"observation": "pgx"}, "answers an array"),
+        (
+            lambda b, _: np.zeros(len(b) + 1, dtype=int),
+            {},
+            r"answers an array \[\d+\] of int64; \d+ boards need",
+        ),
+        (lambda b, _: np.full(len(b), 4), {}, "answers 4, but actions are 0 to 3"),
+        (lambda b, _: np.full(len(b), -1), {}, "answers -1, but actions are 0 to 3"),
+        (lambda b, _: np.full((len(b), 4), np.nan), {}, "must be at least 0 and add up to 1"),
+        (lambda b, _: np.full((len(b), 4), 0.5), {}, "must be at least 0 and add up to 1"),
+        (lambda b, _: np.array([["left"] * 4] * len(b)), {}, "answers an array .* of <U4"),
+        (lambda *_: None, {}, r"answers an array \[\] of object"),
+        (lambda b, _: np.zeros(len(b), dtype=int), {}, "the policy slides left on .*, which is not allowed"),
+        *(
+            (lambda *_: 1 / 0, {"asked": one}, "fails on .*: ZeroDivision")
+            for one in ("batch", "one", "board")
+        ),
     ],
 )
 def test_options_and_answers_that_are_refused(answer, options, message, keys):
@@ -286,9 +302,6 @@ def test_other_games_and_other_things(table):
         OBSERVATIONS["gymnasium-2048"](np.full((1, 3, 4), 16, dtype=np.uint8))
 
 
-# -- agents that are asked for many boards at once ---------------------------------------------
-
-
 @pytest.fixture(params=GAMES, ids=str)
 def each(request, solved):
     with open_table(solved(request.param, "score,moves,win")) as found:
@@ -306,14 +319,20 @@ def uniform(boards: Any, allowed: Any) -> Any:
 
 
 @pytest.mark.parametrize("label", ["score", "moves", "win"])
-def test_an_agent_without_symmetry(each, label):
-    """Against the evaluation of a callable, which asks for one board after the other."""
-    judged = judge(each, first, objective=label, symmetry="none", batch=7)
+def test_an_agent_without_symmetry(each, label, monkeypatch):
+    """Against the evaluation of a callable, which asks for one board after the other; also in pieces."""
     exact = evaluate(each, first_slide, objective=label)
-    assert judged.value == pytest.approx(exact.value, rel=1e-10, abs=1e-12)
-    assert judged.regret == pytest.approx(exact.regret, rel=1e-9, abs=1e-12)
-    assert judged.optimum == exact.optimum
-    assert sum(lost for _, lost in judged.by_sum.values()) == judged.regret
+    for piece in (50, 1 << 18):
+        monkeypatch.setattr("tilebase.policies.following.PIECE", piece)
+        judged = judge(each, first, objective=label, symmetry="none", batch=7, keep=True)
+        assert judged.value == pytest.approx(exact.value, rel=1e-10, abs=1e-12)
+        assert judged.regret == pytest.approx(exact.regret, rel=1e-9, abs=1e-12)
+        assert judged.optimum == exact.optimum
+        assert sum(lost for _, lost in judged.by_sum.values()) == judged.regret
+        for layer in judged.layers:
+            np.testing.assert_array_equal(np.isnan(layer.own_q), layer.chances == 0)
+            mean = (np.nan_to_num(layer.own_q) * layer.chances).sum(axis=1)
+            np.testing.assert_allclose(layer.own_value, mean, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("symmetry", ["canonical", "check", "none"])
@@ -386,24 +405,6 @@ def test_how_often_states_are_visited(solved):
                 judge(table, first, **options)
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (lambda n: np.zeros(n + 1, dtype=int), r"answers an array \[2\] of int64; 1 boards need 1 whole"),
-        (lambda n: np.full(n, 4), "answers 4, but actions are 0 to 3"),
-        (lambda n: np.full(n, -1), "answers -1, but actions are 0 to 3"),
-        (lambda n: np.full((n, 4), np.nan), "must be at least 0 and add up to 1"),
-        (lambda n: np.full((n, 4), 0.5), "must be at least 0 and add up to 1"),
-        (lambda n: np.array([["left"] * 4] * n), "answers an array .* of <U4"),
-        (lambda _: None, r"answers an array \[\] of object"),
-        (lambda n: np.zeros(n, dtype=int), "the policy slides left on .*, which is not allowed"),
-    ],
-)
-def test_answers_that_are_refused(answer, message, small):
-    with pytest.raises(UsageError, match=message):
-        judge(small, lambda boards, _: answer(len(boards)), batch=1)
-
-
 def test_tables_that_cannot_judge(solved, tmp_path):
     whole = solved(Game("2x3", 32), "win,lower,guaranteed")
     for label in ("lower", "guaranteed"):
@@ -412,37 +413,6 @@ def test_tables_that_cannot_judge(solved, tmp_path):
     thin(whole, tmp_path / "thin", above=0.5)
     with pytest.raises(MissingBoardError, match="thinned out"):
         judge(tmp_path / "thin", first, objective="win")
-
-
-# -- what they are worth -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("label", "symmetry"), [("win", "canonical"), ("loss", "canonical"), ("score", "none")]
-)
-@pytest.mark.parametrize("piece", [50, 1 << 18])
-def test_the_regret_is_what_is_lost(table, label, symmetry, piece, monkeypatch):
-    """The sum of visits and losses, forwards, is the difference of values, backwards: in pieces, too."""
-    monkeypatch.setattr("tilebase.policies.following.PIECE", piece)
-    judged = judge(table, first, objective=label, symmetry=symmetry, keep=True)
-    assert len(judged.layers) == len(judged.by_sum)
-    boards, chances = zip(*GAME.starts(), strict=True)
-    starts = GameArrays(GAME).pack(list(boards))
-    if symmetry == "canonical":
-        starts = GameArrays(GAME).canonical(starts)[0]
-    keys, values = (
-        np.concatenate([getattr(one, name) for one in judged.layers]) for name in ("keys", "own_value")
-    )
-    own = dict(zip(keys.tolist(), values.tolist(), strict=True))
-    value = sum(float(p) * own[int(key)] for p, key in zip(chances, starts, strict=True))
-    assert value == pytest.approx(judged.value, rel=1e-12, abs=1e-14)
-    assert abs(judged.optimum - value) == pytest.approx(judged.regret, rel=1e-12, abs=1e-14)
-    lost = sum(float((one.visits * one.loss).sum()) for one in judged.layers)
-    assert judged.regret == pytest.approx(lost, rel=1e-13)
-    for layer in judged.layers:
-        np.testing.assert_array_equal(np.isnan(layer.own_q), layer.chances == 0)
-        mean = (np.nan_to_num(layer.own_q) * layer.chances).sum(axis=1)
-        np.testing.assert_allclose(layer.own_value, mean, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("symmetry", ["canonical", "none"])
@@ -556,9 +526,6 @@ def test_what_judging_takes_is_asked_before(table, monkeypatch):
     assert judge(table, counting, symmetry="none", anyway=True).states
 
 
-# -- games -------------------------------------------------------------------------------------
-
-
 def test_functions_say_by_their_arguments_how_they_are_asked(table):
     """Two arguments: arrays; one: a `Board`.  A table may be named by its folder."""
     exact = judge(table, first, symmetry="none").value
@@ -570,13 +537,6 @@ def test_functions_say_by_their_arguments_how_they_are_asked(table):
     assert value_error(folder, lambda boards: np.zeros(len(boards))).states
     with pytest.raises(UsageError, match="at least one policy to compare, as"):
         compare(table, [first])
-
-
-def test_functions_that_fail(table):
-    for asked in ("batch", "one", "board"):
-        policy = as_policy(lambda *_: 1 / 0, GAME, asked=asked)
-        with pytest.raises(UsageError, match=r"the policy fails on .*: ZeroDivisionError: division by zero"):
-            judge(table, policy, symmetry="none")
 
 
 @pytest.mark.parametrize(
@@ -625,12 +585,8 @@ def test_the_command(table, folder, capsys, printed):
     assert "judge it with the symmetry none" in capsys.readouterr().err
 
 
-# -- value functions ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("label", ["win", "loss"])
 def test_errors_of_a_value_function(table, label):
-    """Against a sum over all states, one by one."""
     arrays = TableArrays(table, label)
 
     def guess(boards: Any) -> Any:

@@ -104,7 +104,6 @@ def test_bits_are_the_bytes(game, tmp_path, whole):
 
 @GAMES
 def test_windows_change_nothing(game, tmp_path, whole):
-    """One layer in memory, and the least window or a third of a layer of the files."""
     for spare in (0.0, 0.3):
         memory = least_memory(game, spare=spare)
         assert solved(tmp_path / f"{spare}", game, memory=memory) == whole(game)
@@ -203,9 +202,6 @@ def test_matrices_hold_each_board_or_its_image(game):
             assert begins[0] == 0
 
 
-# -- mirror images ---------------------------------------------------------------------------------
-
-
 def every_state(folder: Path, game: Game, layout: str = "bits", memory: int = 1 << 32) -> dict[object, bool]:
     """Whether each board that the index has is won."""
     found, options = {}, {"memory": memory, "keep": layout == "values"}
@@ -273,9 +269,6 @@ def test_a_quarter_is_stored_and_worked_out():
     plan = Plan.of(PerfectIndex(Game("4x4", 64)), Objective("guaranteed"), AMPLE)
     assert plan.layer_bytes / 4 < plan.largest / 8 / 3
     assert Plan.of(PerfectIndex(LIMITED), Objective("guaranteed"), AMPLE).worked == 6**2 * 5**4 * 4**3
-
-
-# -- resources and interruptions -------------------------------------------------------------------
 
 
 def test_bits_are_taken_where_they_fit(monkeypatch):

@@ -37,9 +37,6 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 GAME = Game("2x3", 32, limits="16,16,8/16,8,8", start="empty")
 
 
-# -- proved bounds ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("dtype", "one", "near"),
     [
@@ -62,11 +59,6 @@ def test_bounds_hold_and_are_near(dtype, one, near):
                 assert (again.value, again.space, again.one) == (found.value, space, one)
 
 
-def test_a_type_that_can_lose_too_much_is_refused():
-    with pytest.raises(UsageError, match=r"uint16 can lose up to .* choose a larger type"):
-        prove(GAME, dtype="uint16", precision=1e-6)
-
-
 @pytest.mark.all  # no other test has these types in this space
 def test_an_upper_bound_with_a_discount_near_1_is_one():
     """A uint16 has no room for what is left of a win: it counts as a whole one."""
@@ -78,6 +70,8 @@ def test_an_upper_bound_with_a_discount_near_1_is_one():
 
 
 def test_a_precision_that_cannot_be():
+    with pytest.raises(UsageError, match=r"uint16 can lose up to .* choose a larger type"):
+        prove(GAME, dtype="uint16", precision=1e-6)
     for precision in (math.nan, math.inf, 0.0, -1.0):
         with pytest.raises(UsageError, match="the precision must be above 0"):
             prove(GAME, precision=precision)
@@ -181,9 +175,6 @@ def test_a_slow_machine_does_not_change_what_fits(monkeypatch):
     assert found[0]["time"] == "does not fit"
 
 
-# -- patterns --------------------------------------------------------------------------------------
-
-
 @cache
 def forced_slides(game: Game, state: tuple[int, ...], most: int) -> int | None:
     """The slides within which the goal can be forced, by bare recursion; None if more than `most`."""
@@ -278,9 +269,6 @@ def test_patterns_are_part_of_a_game_and_keep_their_symmetries():
     assert game.matches((4, 3, 2, 0))
     assert not game.matches((4, 3, 2, 1))
     assert game.wins((1, 4, 0, 3))
-
-
-# -- limits ----------------------------------------------------------------------------------------
 
 
 def test_a_search_keeps_its_budget_and_climbs():
@@ -393,9 +381,6 @@ def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_th
     assert "@misc" in printed("cite bound.json")
     limits = least_limits(Game("2x3", 64))
     assert search_limits(Game("2x3", 64, limits=limits)).most == 10**6
-
-
-# -- the index on the command line -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

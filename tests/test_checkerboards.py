@@ -39,9 +39,6 @@ DIRECTIONS = {"U": "up", "D": "down", "L": "left", "R": "right"}
 TO_20_CELLS = [(m, n) for m in range(1, 21) for n in range(1, 20 // m + 1)]
 
 
-# -- the plain rules -------------------------------------------------------------------------------------
-
-
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=9).map(tuple), st.sampled_from([None, 2, 3, 4]))
 def test_push_is_the_rule_of_the_game(line: Position, most: int | None) -> None:
     if most is not None:
@@ -96,9 +93,6 @@ def reaches_a_checkerboard(rules: Rules, state: Position) -> bool:
     )
 
 
-# -- constructions ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("colouring", [2, 4])
 @pytest.mark.parametrize("length", range(2, 41))
 def test_two_lines_are_filled_in_deterministic_games(length: int, colouring: int) -> None:
@@ -148,9 +142,6 @@ def test_constructions_refuse_other_sizes() -> None:
     assert construct(Rules(3, 3, convention="rows"), 2) is None
 
 
-# -- verdicts --------------------------------------------------------------------------------------------
-
-
 def reached_by_oracle(rows: int, columns: int, colouring: int, drops: tuple[int, ...] = (1,)) -> bool:
     rules = Rules(rows, columns, drops, most=2)
     return checkerboard_position(rules, colouring) in all_reachable(rules, 2)[0]
@@ -174,26 +165,11 @@ SEARCHED = [(m, n) for m, n in TO_20_CELLS if m * n <= 12 or min(m, n) == 1]
     "shape", [pytest.param((m, n), marks=pytest.mark.all if m * n in (11, 12) else []) for m, n in SEARCHED]
 )
 def test_theorems_agree_with_the_search(shape: tuple[int, int]) -> None:
-    """The search knows no theorem."""
     for colouring in (2, 4):
         rules = Rules(*shape, most=2)
         moves = find_sequence(rules, colouring)
         assert (moves is None) == bool(theorem(rules, colouring))
         assert moves is None or replay(rules, moves)[-1] == checkerboard_position(rules, colouring)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", [(m, n) for m, n in TO_20_CELLS if m * n > 12 and 1 < m <= n])
-def test_what_cannot_be_reached_is_not_found_up_to_20_cells(shape: tuple[int, int]) -> None:
-    """Searched if a theorem speaks, 40 CPU seconds at most; otherwise the construction is played."""
-    for colouring in (2, 4):
-        rules = Rules(*shape, most=2)
-        if theorem(rules, colouring):
-            assert find_sequence(rules, colouring, most=3_000_000) is None
-        else:
-            moves = construct(rules, colouring)
-            assert moves is not None
-            assert replay(rules, moves)[-1] == checkerboard_position(rules, colouring)
 
 
 @pytest.mark.parametrize("convention", ["rows", "columns"])
@@ -228,13 +204,6 @@ def test_a_search_finds_the_fewest_drops() -> None:
         }
         drops += 1
     assert drops == sum(not isinstance(move, str) for move in moves)
-
-
-def test_undecided_is_neither_yes_nor_no() -> None:
-    verdict = decide(Rules(4, 4, (1, 2)), 2, Effort.within(0.0), search=True)
-    assert verdict.reachable is None
-    assert not verdict.moves
-    assert "time ran out" in verdict.reason
 
 
 def test_with_4s_both_checkerboards_of_every_size_are_reached() -> None:
@@ -278,9 +247,6 @@ def test_searches_back_find_sequences(size: str) -> None:
         verdict = checkerboard(size, colouring, drops="2,4", search=True)
         assert "back to the empty board" in verdict.reason
         assert replay(verdict.rules, verdict.moves)[-1] == verdict.position
-
-
-# -- the search back, against a search from the empty board by the plain rules ---------------------------
 
 
 @pytest.mark.parametrize(
@@ -360,20 +326,12 @@ def test_limits_leave_a_search_back_undecided():
         (Rules(2, 2, convention="rows"), [(1, 2, 2, 1)], UsageError, "drops on any empty cell"),
         (Rules(2, 2), [], UsageError, "no position is given"),
         (Rules(2, 2), [(0, 0, 0, 0)], UsageError, "4 cells, and a tile"),
-        (
-            Rules(20, 20),
-            [(1, 2) * 200],
-            ResourceError,
-            "smaller board or smaller tiles",
-        ),
+        (Rules(20, 20), [(1, 2) * 200], ResourceError, "smaller board or smaller tiles"),
     ],
 )
 def test_what_cannot_be_searched_back(rules, positions, error, sentence):
     with pytest.raises(error, match=sentence):
         search_back(rules, positions)
-
-
-# -- the command -----------------------------------------------------------------------------------------
 
 
 def test_the_command_gives_verdicts_and_moves(printed) -> None:

@@ -162,9 +162,6 @@ def test_duckdb_and_polars_read_it(solved, tmp_path):
     assert wide["orbit"].cast(polars.Int64).sum() == orbits
 
 
-# ---- what is wrong is said ----
-
-
 def test_what_is_wrong_is_said(tmp_path, monkeypatch):
     solve(Game("2x2", 16), "win,guaranteed", table=tmp_path / "table")
     table = open_table(tmp_path / "table")

@@ -256,9 +256,6 @@ def test_boards_to_begin_with() -> None:
         assert env.reset(options={"boards": given})[0].tolist() == boards.tolist()
 
 
-# ---- copies ----
-
-
 def single(_):
     return gymnasium.make("tilebase/2048-v0", game=GAME, reward="score", max_episode_steps=9)
 
@@ -307,9 +304,6 @@ def test_copies_have_the_same_future(kind, table, elsewhere) -> None:
     expected = steps(env)
     for found in (elsewhere(pickle.loads(pickled)), steps(pickle.loads(pickled)), steps(deep)):
         same(found, expected)
-
-
-# ---- the oracle ----
 
 
 def test_the_oracle_says_what_the_table_says(table) -> None:
@@ -378,9 +372,6 @@ def test_rewards_and_regrets_add_up_to_the_value(solved, mode, illegal, reward, 
     rest = discount**steps * np.where(going, infos["v"], 0.0)
     difference = total + rest - v
     assert abs(difference.mean()) < 5 * difference.std() / n**0.5
-
-
-# ---- what is wrong is said ----
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from tilebase.tables.winning import open_winning_set
 @pytest.mark.parametrize("pattern", ["4,*,*/2,*,*", "*,4,*/4,*,*", "2,4,2/4,2,*"])
 @pytest.mark.parametrize("names", [{}, {"encoding": "binary", "order": "columns"}], ids=str)
 def test_fillings_of_a_pattern_are_counted(tmp_path: Path, pattern: str, names: dict[str, str]) -> None:
-    """As many as are in the set one by one, and a lost one is lost."""
     _, winning = saved(tmp_path / "set", Game("2x3", 8), **names)
     held = [
         board for board in boards_of(winning.game) if winning.game.changed(pattern=pattern).matches(board)

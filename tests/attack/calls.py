@@ -83,9 +83,6 @@ def _thing(rng: random.Random) -> Any:
     return rng.choice(rng.choice((WORDS, NUMBERS, of_boards, of_boards, OBJECTS)))
 
 
-# -- what is called -----------------------------------------------------------------------------------
-
-
 def _game(thing: Any, other: Any, rng: random.Random) -> None:
     """A game with one or two strange arguments."""
     options: dict[str, Any] = {"shape": rng.choice(("2x2", "2x3", "4x4")), "goal": rng.choice((None, 16, 32))}

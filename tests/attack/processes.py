@@ -85,23 +85,9 @@ def run(folder: Path, args: Sequence[str], *, seconds: float = 120.0, limit: int
     return Run(None if done.status == -signal.SIGALRM else done.status, done.out, done.err)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """All files below a folder by relative path; folders with a slash behind and no content."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if path.is_dir():
-            found[f"{name}/"] = b""
-        elif path.is_file():
-            found[name] = path.read_bytes()
-    return found
-
-
 def put(folder: Path, files: dict[str, bytes]) -> None:
-    """Write what `contents` read."""
+    """Write what `stored.contents` read."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
-        path = folder / name
-        (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
-        if not name.endswith("/"):
-            path.write_bytes(data)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
