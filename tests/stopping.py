@@ -75,6 +75,14 @@ SERVER = """if True:
         '''The command line as pip's script begins it.'''
         if request["ignored"]:
             signal.signal(request["signal"], signal.SIG_IGN)
+        if request["folder"]:
+            os.chdir(request["folder"])
+            os.environ |= {"TILEBASE_RUNS_DIR": os.path.abspath("runs"), "HOME": os.getcwd()}
+        signal.alarm(request["seconds"])
+        if request["limit"]:
+            with open("/proc/self/statm") as sizes:
+                used = int(sizes.read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (used + request["limit"],) * 2)
         from tilebase.cli import main
         moment = request["moment"]
         if moment in ("file", "fault"):
@@ -110,6 +118,7 @@ SERVER = """if True:
         if not (pid := os.fork()):
             os.dup2(out.fileno(), 1)
             os.dup2(err.fileno(), 2)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             status = command()
             os.write(told.fileno(), b"%d" % counted)
             if request["moment"] == "exit":
@@ -117,7 +126,7 @@ SERVER = """if True:
             sys.stdout.flush()
             os._exit(status)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        texts = [file.seek(0) or file.read().decode() for file in (out, err, told)]
+        texts = [file.seek(0) or file.read().decode(errors="replace") for file in (out, err, told)]
         print(json.dumps([status, *texts[:2], int(texts[2] or 0)]), flush=True)
 """
 
@@ -161,11 +170,18 @@ class Commands:
         command = [sys.executable, "-c", SERVER, given]
         self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def run(self, arguments: list[str], hit: Hit = Hit()) -> Done:
-        """Run a command in the folder, and hit it; the first hit is none, and counts operations on files."""
+    def run(
+        self, arguments: list[str], hit: Hit = Hit(), *, folder: str = "", seconds: int = 0, limit: int = 0
+    ) -> Done:
+        """Run a command in the folder, and hit it; the first hit is none, and counts operations on files.
+
+        Another folder is its home, too.  After `seconds` it gets SIGALRM; `limit` are bytes of memory beyond
+        what the process has.
+        """
+        request = {"arguments": arguments, "folder": folder, "seconds": seconds, "limit": limit}
         assert self._server.stdin is not None
         assert self._server.stdout is not None
-        self._server.stdin.write(json.dumps(asdict(hit) | {"arguments": arguments}) + "\n")
+        self._server.stdin.write(json.dumps(asdict(hit) | request) + "\n")
         self._server.stdin.flush()
         return Done(*json.loads(self._server.stdout.readline()))
 
@@ -173,6 +189,10 @@ class Commands:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the server end."""
         self._server.communicate()
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from conformance import queries
+from conformance.games import SMALL_GAMES, cover
 from tilebase import open_table, solve, thin
 from tilebase.arrays import GameArrays, TableArrays
 from tilebase.errors import MissingBoardError, ResourceError, UsageError
@@ -20,20 +21,10 @@ from tilebase.game.symmetry import canonical, symmetries
 from tilebase.objectives.objective import MEANINGS, Objective, potentials
 from tilebase.small import oracle
 
-GAMES = (
-    Game("2x3", 32),
-    Game("3x3", 16, limits="8,8,4/8,4,4/4,4,4"),
-    Game("2x3", 16, masks="..x/...|.../..x"),
-    Game("2x2x2", 16),
-    Game("1x6", 32),
-    Game("2x3", goal_sum=40),
-    Game("2x4", 32, walls=[3], horizon=36),
-    Game("2x3", 32, pattern="8,4,*/*,*,*"),
-    Game("2x3", 16, walls=[5]),
-)
+GAMES = cover(SMALL_GAMES)
 
 
-PLAIN = GAMES[0]
+PLAIN = Game("2x3", 32)
 SMALL = Game("2x2", 32)
 
 
@@ -117,6 +108,8 @@ def test_values_are_those_of_probes(game, states, solved):
     alone = [name for name in names if name == "loss"]  # beside it, `probe` knows more of wins than arrays do
     for part in filter(None, (alone, [name for name in names if name not in alone])):
         compare(solved(game, ",".join(part)), game, states)
+    if game.can_win and game.goal_sum is None:
+        compare(solved(game, "win", "0.9"), game, states)
 
 
 def compare(folder, game, states):
@@ -151,26 +144,15 @@ def test_threads_share_the_boards(solved, monkeypatch):
             TableArrays(table, threads=0)
 
 
-def test_a_discount(solved):
-    compare(solved(PLAIN, "win", "0.9"), PLAIN, states_of(PLAIN)[::3])
-
-
-@pytest.mark.parametrize("name", ["loss", "fewest"])
-def test_afterstates_have_costs_as_users_see_them(solved, name):
-    exact = oracle.values(SMALL, name).afterstates
-    found = TableArrays(solved(SMALL, name)).to_arrays()
-    told = {SMALL.unpack(int(key)): value for key, value in zip(found["keys"], found["value"], strict=True)}
-    assert told == pytest.approx({board: float(-value) for board, value in exact.items()}, rel=1e-13)
-
-
-def test_all_boards_of_a_table(solved):
-    exact = oracle.values(PLAIN, "moves").afterstates
-    with open_table(solved(PLAIN, "win,moves")) as table:
-        arrays = TableArrays(table, "moves")
+@pytest.mark.parametrize("name", ["moves", "loss", "fewest"])
+def test_all_boards_of_a_table(name, solved):
+    exact, told = oracle.values(PLAIN, name).afterstates, Objective(name).told
+    with open_table(solved(PLAIN, name)) as table:
+        arrays = TableArrays(table)
         after = arrays.to_arrays()
         boards = [PLAIN.unpack(int(key)) for key in after["keys"]]
         assert dict(zip(boards, after["value"].tolist(), strict=True)) == pytest.approx(
-            {board: float(value) for board, value in exact.items()}, rel=1e-12
+            {board: float(told(value)) for board, value in exact.items()}, rel=1e-12
         )
         turned = arrays.boards.pack(arrays.boards.unpack(after["keys"])[:, ::-1, ::-1])
         for keys in (after["keys"], turned):
@@ -194,12 +176,6 @@ def test_a_thinned_table(solved, tmp_path):
     assert found.q[both].tolist() == all_of.q[both].tolist()
     with pytest.raises(MissingBoardError, match="thinned out"):
         TableArrays(tmp_path / "thin").probe(states, missing="raise")
-
-
-def test_memory_is_asked_before_arrays_are_made(solved, monkeypatch):
-    monkeypatch.setattr("tilebase.arrays.values.available_memory", lambda: 1000)
-    with pytest.raises(ResourceError, match="layer by layer with iter_layers"):
-        TableArrays(solved(SMALL)).to_arrays()
 
 
 @pytest.mark.parametrize(
@@ -315,7 +291,7 @@ def test_keys_of_other_types():
             arrays.slide(wrong)
 
 
-def test_what_a_table_cannot_answer(solved, tmp_path):
+def test_what_a_table_cannot_answer(solved, tmp_path, monkeypatch):
     solve(SMALL, table=tmp_path / "all", space="all")
     with pytest.raises(UsageError, match="with the space reachable"):
         TableArrays(tmp_path / "all")
@@ -327,6 +303,9 @@ def test_what_a_table_cannot_answer(solved, tmp_path):
     with pytest.raises(UsageError, match="kind must be afterstates or states, not 'boards'"):
         next(arrays.iter_layers("boards"))
     assert arrays.probe(np.zeros((0, 2, 2), dtype=np.uint8)).q.shape == (0, 4)
+    monkeypatch.setattr("tilebase.arrays.values.available_memory", lambda: 1000)
+    with pytest.raises(ResourceError, match="layer by layer with iter_layers"):
+        arrays.to_arrays()
 
 
 def test_every_objective_is_compared():
@@ -353,3 +332,14 @@ def test_the_empty_board_is_a_state_only_where_play_begins_with_it(start, tmp_pa
                 table.probe("0,0/0,0")
             with pytest.raises(MissingBoardError, match="this position cannot occur in 2x2"):
                 TableArrays(table).probe([[0, 0, 0, 0]], missing="raise")
+
+
+def test_turned_boards():
+    game, arrays = PLAIN, GameArrays(PLAIN)
+    keys = arrays.pack([[1, 2, 0, 0, 0, 3]] * len(symmetries(game)))
+    turned = arrays.turned(keys, np.arange(len(keys)))
+    assert [game.unpack(int(key)) for key in turned] == [
+        tuple((1, 2, 0, 0, 0, 3)[cell] for cell in p) for p in symmetries(game)
+    ]
+    boards = arrays.pack([[1, 0, 1, 1, 0, 1], [1, 0, 0, 0, 0, 1], [1, 2, 0, 0, 0, 0]])
+    assert arrays.stabilisers(boards).tolist() == [4, 2, 1]

@@ -9,27 +9,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial, reduce
 from operator import xor
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
-from stored import layers_of, number_of
-from tilebase import solve
+from conformance.games import SMALL_GAMES
 from tilebase.bdd.library import ATTEMPTS, LEAST_NODES, Library, capacity_for
 from tilebase.bdd.sets import ENCODINGS, FREE, ORDERS, Code, Sets, codes_of, order_of
 from tilebase.bdd.strategies import STRATEGIES, Analysis, Line, Method
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.errors import GameError, ResourceError, UsageError
+from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.objective import Objective
 
 NODES = 1 << 18
-
-# -- the reference -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -94,47 +86,31 @@ class AllBoards:
             begun = [state for board in begun for state in self.spawns(board, dropper)]
         return begun
 
-    # -- who wins ------------------------------------------------------------------------------------
-
-    def slider_wins(self, dropper: str) -> Won:
-        """What the slider wins: every state with a higher sum is decided before."""
+    def won_by(self, winner: str, dropper: str) -> Won:
+        """What a side wins: every state with a higher sum is decided before."""
         game, states, afterstates = self.game, set[Cells](), set[Cells]()
-        pick = any if dropper == "cooperative" else all
+        slider = winner == "slider"
+        pick = all if slider and dropper != "cooperative" else any
         for boards in self.by_sum.values():
             for board in boards:
                 spawned = self.spawns(board, dropper)
-                ends = (state in states or game.has_goal_sum(state) for state in spawned)
-                if game.matches(board) or (spawned and pick(ends)):
+                ends = [state in states or (slider and game.has_goal_sum(state)) for state in spawned]
+                if slider if game.matches(board) else ends and pick(ends):
                     afterstates.add(board)
             for board in boards:
-                if any(game.holds_goal(after) or after in afterstates for after in self.slides[board]):
+                slides = self.slides[board]
+                if slider == any(game.holds_goal(one) or (one in afterstates) == slider for one in slides):
                     states.add(board)
         starts = pick([start in states for start in self.starts(dropper)])
-        return Won(frozenset(states), frozenset(afterstates), starts)
-
-    def dropper_wins(self, dropper: str) -> Won:
-        """What the dropper wins: it ends the game before the slider has won."""
-        game, states, afterstates = self.game, set[Cells](), set[Cells]()
-        for boards in self.by_sum.values():
-            for board in boards:
-                if not game.matches(board) and any(s in states for s in self.spawns(board, dropper)):
-                    afterstates.add(board)
-            for board in boards:
-                if all(not game.holds_goal(after) and after in afterstates for after in self.slides[board]):
-                    states.add(board)
-        starts = any(start in states for start in self.starts(dropper))
         return Won(frozenset(states), frozenset(afterstates), starts)
 
 
 @cache
 def reference(game: Game, dropper: str, winner: str) -> Won:
-    every = all_boards(game)
-    return every.slider_wins(dropper) if winner == "slider" else every.dropper_wins(dropper)
+    return all_boards(game).won_by(winner, dropper)
 
 
 all_boards = cache(AllBoards)
-
-# -- the diagrams ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -192,35 +168,7 @@ RULES = (
     Method("adversarial", "dropper"),
     Method("deterministic", "dropper"),
 )
-GAMES = (
-    Game("1x2", 8),
-    Game("1x4", 16),
-    Game("1x5", 8, walls=[1], start="empty"),
-    Game("2x2", 16),
-    Game("2x2", 16, spawn=0, start="empty"),
-    Game("2x2", 32, spawn=1, start="empty"),
-    Game("2x2", 32, limits="16,8/8,4"),
-    Game("2x2", 32, limits="16,8/8,16"),
-    Game("2x2", 64, start="32,0/0,16"),
-    Game("2x2", 32, limits=8, pattern="8,4/*,0|0,*/4,8", start="empty"),
-    Game("2x3", 8, walls=[1]),
-    Game("3x2", 16, limits="8,4/8,8/8,4", start="empty"),
-    Game("2x3", 16, start="2,4,0/0,0,8"),
-    Game("2x3", 16, walls=[4]),
-    Game("2x3", 8, unmergeable=[0, 5], start="empty"),
-    Game("2x3", 8, unmergeable=[0], start="x,0,0/0,0,0"),
-    Game("2x3", 8, pattern="pair", walls=[4], spawn=0),
-    Game("3x2", 16, pattern="8,*/*,*/*,8|4,0/*,*/*,*"),
-    Game("2x3", 16),
-    Game("2x3", 16, unmergeable=[4], spawn=1),
-    Game("2x2x2", 8),
-    Game("1x2x3", 8, spawn=0, limits="4,4,2,4,4,2"),
-    Game("2x2", goal_sum=20),
-    Game("2x2", goal_sum=26, spawn=0),
-    Game("1x4", 16, goal_sum=18, start="empty"),
-    Game("2x3", 16, goal_sum=24, walls=[4]),
-    Game("2x3", 32, goal_sum=20, limits="4,4,4/4,4,4"),
-)
+GAMES = [game for game in SMALL_GAMES if game.can_win and not game.masks]
 
 
 def can_take(way: Way, game: Game) -> bool:
@@ -247,41 +195,6 @@ def test_every_board_is_as_the_rules_say(game: Game, way: Way, rules: Method) ->
 def test_the_cases_cover_all_pairs() -> None:
     assert {(way, rules) for _, way, rules in cases()} == set(itertools.product(WAYS, RULES))
     assert {(game, rules) for game, _, rules in cases()} == set(itertools.product(GAMES, RULES))
-
-
-@st.composite
-def games(draw: st.DrawFn) -> Game:
-    """Games of at most 700 boards, with all that a game can have."""
-    shape = draw(st.sampled_from(["1x4", "2x2", "2x3", "3x2", "1x2x2"]))
-    cells = Game(shape, limits=4).cells
-    some_cells = st.sets(st.integers(0, cells - 1), max_size=1)
-    rules: dict[str, Any] = {
-        "spawn": draw(st.sampled_from([0, "1/10", 1])),
-        "start": draw(st.sampled_from(["empty", "two-tiles"])),
-        "walls": draw(some_cells),
-        "unmergeable": draw(some_cells),
-        "limits": draw(st.none() | st.lists(st.sampled_from([4, 8, 16]), min_size=cells, max_size=cells)),
-    }
-    words = st.lists(st.sampled_from("***024"), min_size=cells, max_size=cells).map(",".join)
-    rules["pattern"] = draw(st.none() | words)
-    rules["goal_sum"] = draw(st.none() | st.integers(5, 16).map(lambda half: 2 * half))
-    try:
-        game = Game(shape, draw(st.sampled_from([8, 16, 32])), **rules)
-    except GameError:
-        assume(condition=False)
-        raise
-    assume(sum(boards_by_sum(game).values()) <= 700)
-    return game
-
-
-@settings(max_examples=25, deadline=None)
-@given(games(), st.sampled_from(WAYS), st.sampled_from(RULES))
-def test_random_games_are_as_the_rules_say(game: Game, way: Way, rules: Method) -> None:
-    assume(can_take(way, game))
-    check(game, way, rules)
-
-
-# -- what is left out --------------------------------------------------------------------------------
 
 
 def possible(game: Game, board: Cells) -> bool:
@@ -327,9 +240,6 @@ def test_a_start_can_be_decided_without_the_rest(strategy: str, rules: Method, s
 def ignore(line: Line, fraction: float) -> None:
     assert line.iterations >= 1
     assert 0 < fraction <= 1 + 1e-9
-
-
-# -- codes and orders --------------------------------------------------------------------------------
 
 
 def matching(code: Code) -> list[Code]:
@@ -380,9 +290,6 @@ def test_what_does_not_exist_is_refused() -> None:
         order_of("spiral", Game("2x2", 32).grid, 2)
     with pytest.raises(ResourceError, match="9 cells with 9 values have 387,420,489, more than 1,048,576"):
         Sets(Game("1x9", 512), "short", "rows", Library(NODES, 1))
-
-
-# -- memory ------------------------------------------------------------------------------------------
 
 
 def test_capacities_fit_into_the_memory() -> None:
@@ -470,32 +377,3 @@ def test_too_few_nodes_are_one_sentence(strategy: str) -> None:
 def note(lines: list[Line], line: Line, fraction: float) -> None:
     assert 0 < fraction <= 1 + 1e-9
     lines.append(line)
-
-
-# -- against the dense pass --------------------------------------------------------------------------
-
-LARGE_GAMES = (
-    Game("3x3", 32, limits="16,16,8/8,8,4/4,4,4", spawn=0, start="empty"),
-    Game("3x3", 16, walls=[4], spawn=1),
-    Game("3x3", 16, walls=[0]),
-    Game("3x3", 32),
-    Game("3x4", 16),
-    Game("3x4", 16, limits="8,8,8,8/8,8,4,4/4,4,4,4"),
-)
-
-
-@pytest.mark.parametrize("game", LARGE_GAMES, ids=str)
-def test_the_dense_pass_wins_as_many_afterstates(game: Game, tmp_path: Path) -> None:
-    """Of each sum.  Full boards are won in neither: nothing can be spawned on them."""
-    forced = Objective("guaranteed")
-    start = solve(game, forced, table=tmp_path, space="all", threads=2).start
-    lines: list[Line] = []
-    analysis = Analysis(Way("short", "rows", "sum").sets(game, 1 << 22), Method(), partial(note, lines))
-    assert analysis.run() == number_of(next(iter(start.values())))
-    wanted = {}
-    with layers_of(tmp_path / "values" / forced.label) as layers:
-        for total in layers.sums():
-            layer = layers.layer(total)
-            wanted[total] = sum(map(np.count_nonzero, map(layer.values, range(layer.chunks))))
-    assert sum(wanted.values()) > 1000
-    assert {int(line.name): line.afterstates for line in lines} == wanted

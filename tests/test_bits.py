@@ -10,16 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from batching import dense_pass
 from stopping import stop_at
-from stored import flip_at
 from tilebase import force
 from tilebase._kernels import jit, matrices
 from tilebase._kernels.packed import packed
-from tilebase.cli import main
 from tilebase.costs import passes as costs
 from tilebase.costs.rates import RATES, of_cores
 from tilebase.dense import layers
@@ -29,9 +25,8 @@ from tilebase.dense.backends import bits
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
 from tilebase.dense.sizes import LISTS, Matrices, outer_and_inner
-from tilebase.errors import CorruptError, ResourceError, StorageError
+from tilebase.errors import ResourceError, StorageError
 from tilebase.files.run import first_sum
-from tilebase.files.work_folders import list_runs, remove_runs
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
@@ -109,7 +104,6 @@ def test_bits_are_the_bytes(game, tmp_path, whole):
 
 @GAMES
 def test_windows_change_nothing(game, tmp_path, whole):
-    """One layer in memory, and the least window or a third of a layer of the files."""
     for spare in (0.0, 0.3):
         memory = least_memory(game, spare=spare)
         assert solved(tmp_path / f"{spare}", game, memory=memory) == whole(game)
@@ -124,16 +118,6 @@ def test_a_window_is_smaller_than_a_layer(tmp_path):
     assert one.work.seconds.keys() >= {"fold", "columns", "rows", "disk"}
     layers = sum(Matrices(total >> 1, outer_and_inner(one.index)[0]).size for total in one.sizes)
     assert 8 * layers < one.work.written < one.work.read < 8 * 6 * layers
-
-
-@settings(max_examples=10, deadline=None)
-@given(
-    limits=st.lists(st.sampled_from([4, 8, 16]), min_size=8, max_size=8), drops=st.sampled_from([0, "1/10"])
-)
-def test_any_limits(tmp_path_factory, limits, drops):
-    game = Game("2x4", 32, limits=limits, spawn=drops, start="empty")
-    folder = tmp_path_factory.mktemp("limits")
-    assert solved(folder, game) == solved(folder, game, "values")
 
 
 @pytest.mark.parametrize("shape", ["2x2", "2x2x2", "2x2x3"])
@@ -218,9 +202,6 @@ def test_matrices_hold_each_board_or_its_image(game):
             assert begins[0] == 0
 
 
-# -- mirror images ---------------------------------------------------------------------------------
-
-
 def every_state(folder: Path, game: Game, layout: str = "bits", memory: int = 1 << 32) -> dict[object, bool]:
     """Whether each board that the index has is won."""
     found, options = {}, {"memory": memory, "keep": layout == "values"}
@@ -280,32 +261,6 @@ def test_mirror_images_change_no_board(game, mirrors, tmp_path, monkeypatch):
     assert solved(tmp_path / "sums-of-all", game) == wins
 
 
-@pytest.mark.parametrize(
-    ("shape", "goal", "forced"), [("2x3", 32, False), ("2x4", 32, True), ("3x3", 32, True)]
-)
-def test_two_large_tiles_anywhere(shape, goal, forced, tmp_path):
-    """A pattern of 36 in words of ten bits: the same boards as the diagrams count."""
-    game = Game(shape, goal, pattern="two", start="empty")
-    found = force(game, engine="dense", again="diagrams")
-    assert found.forced is forced
-    assert found.again is not None
-    assert not found.again.differ
-    assert force(game, engine="search").forced is forced
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    half=st.lists(st.sampled_from([4, 8, 16]), min_size=4, max_size=4),
-    image=st.sampled_from([(0, 1, 2, 3, 0, 1, 2, 3), (0, 1, 1, 0, 2, 3, 3, 2)]),
-    drops=st.sampled_from([0, "1/10"]),
-)
-def test_any_limits_that_keep_an_image(tmp_path_factory, half, image, drops):
-    game = Game("2x4", 32, limits=[half[k] for k in image], spawn=drops, start="empty")
-    assert any(PerfectIndex(game).mirrors)
-    folder = tmp_path_factory.mktemp("limits")
-    assert solved(folder, game) == solved(folder, game, "values")
-
-
 def test_a_quarter_is_stored_and_worked_out():
     """The sums near the middle are more than a quarter; the larger the goal, the fewer these are."""
     for goal, least, most in ((16, 1.8, 2), (64, 3, 3.2), (256, 3.6, 3.8)):
@@ -314,9 +269,6 @@ def test_a_quarter_is_stored_and_worked_out():
     plan = Plan.of(PerfectIndex(Game("4x4", 64)), Objective("guaranteed"), AMPLE)
     assert plan.layer_bytes / 4 < plan.largest / 8 / 3
     assert Plan.of(PerfectIndex(LIMITED), Objective("guaranteed"), AMPLE).worked == 6**2 * 5**4 * 4**3
-
-
-# -- resources and interruptions -------------------------------------------------------------------
 
 
 def test_bits_are_taken_where_they_fit(monkeypatch):
@@ -343,18 +295,6 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert Plan.of(index, Objective("lower"), AMPLE).words is None
 
 
-@pytest.mark.parametrize("game", [LIMITED, MIRRORED_GAME], ids=str)
-@pytest.mark.parametrize("windows", [False, True])
-def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, whole, windows, game):
-    memory, expected = least_memory(game) if windows else 1 << 32, whole(game)
-    layers = stop_at(monkeypatch, (5, 30))
-    for _ in range(2):
-        with pytest.raises(KeyboardInterrupt):
-            solved(tmp_path, game, memory=memory)
-    assert solved(tmp_path, game, memory=memory) == expected
-    assert len(layers) == len(set(layers)) + 2
-
-
 @pytest.mark.parametrize("method", ["write_at", "write_all", "read_at", "rename"])
 @pytest.mark.parametrize("error", [StorageError, KeyboardInterrupt])
 def test_a_window_that_cannot_be_kept_leaves_no_parts(tmp_path, monkeypatch, whole, method, error):
@@ -374,28 +314,6 @@ def test_a_window_that_cannot_be_kept_leaves_no_parts(tmp_path, monkeypatch, who
     assert not list((tmp_path / "bits").glob(".*"))
     assert len(list((tmp_path / "bits").glob("*.bits"))) >= 2
     assert solved(tmp_path, LIMITED, memory=memory) == whole(LIMITED)
-
-
-def test_a_damaged_window_is_found_out(tmp_path, monkeypatch):
-    memory = least_memory(LIMITED)
-    with monkeypatch.context() as patch:
-        stop_at(patch, (30,))
-        with pytest.raises(KeyboardInterrupt):
-            solved(tmp_path, LIMITED, memory=memory)
-    file = next((tmp_path / "bits").glob("*.bits"))
-    flip_at(0.5)(file)
-    with pytest.raises(CorruptError, match=r"delete .* and solve again"):
-        solved(tmp_path, LIMITED, memory=memory)
-
-
-def test_what_an_interrupted_pass_leaves_can_be_removed(folder, monkeypatch):
-    stop_at(monkeypatch, (20,))
-    command = ["solve", "2x3", "32", "--objective", "guaranteed", "--space", "all", "-q"]
-    assert main(command) == 130
-    (left,) = list_runs()
-    assert list(left.path.rglob("*.bits"))
-    assert remove_runs() == (left,)
-    assert not left.path.exists()
 
 
 @pytest.mark.parametrize(

@@ -78,32 +78,13 @@ def test_a_won_board_beside_unmergeable_tiles_shows_the_goal() -> None:
     assert (won.max_tile, won.to_numpy()[0, 0], won.text[:5]) == (32768, 32768, "32768")
 
 
-# -- arrays ----------------------------------------------------------------------------------------
-
-
-def test_arrays_of_a_box() -> None:
+def test_arrays_and_lists() -> None:
     board = Board.parse(BOX, "#,2,4/8,16,x/2,0,0/4,4,0")
     assert board.to_numpy().tolist() == [[[0, 2, 4], [8, 16, -1]], [[2, 0, 0], [4, 4, 0]]]
     assert board.to_numpy(exponents=True)[0, 1].tolist() == [3, 4, 15]
-
-
-def test_lists_are_arrays() -> None:
     assert Board.from_numpy(SMALL, [[2, 4], [0, 8]]).text == "2,4/0,8"
     assert Board.from_numpy(SMALL, [[1, 2], [0, 3]], exponents=True).text == "2,4/0,8"
     assert Board.from_numpy(SMALL, np.array([[2, 4], [0, 8]], dtype=np.uint8)).text == "2,4/0,8"
-
-
-# -- pictures ------------------------------------------------------------------------------------------
-
-
-def test_picture() -> None:
-    assert Board.parse(SMALL, "2,16/0,8").unicode() == (
-        "┌─────┬─────┐\n"
-        "│   2 │  16 │\n"
-        "├─────┼─────┤\n"
-        "│     │   8 │\n"
-        "└─────┴─────┘"
-    )  # fmt: skip
 
 
 def test_picture_of_a_box() -> None:
@@ -125,9 +106,6 @@ def test_picture_is_as_wide_as_its_tiles() -> None:
     lines = Board.parse(Game("4x4", limits=32768), "32768" + ",0" * 15).unicode().splitlines()
     assert lines[1] == "│ 32768 │       │       │       │"
     assert len(set(map(len, lines))) == 1
-
-
-# -- drawings --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("game", GAMES, ids=str)
@@ -177,19 +155,11 @@ def test_drawing_has_the_size_asked_for(size: float) -> None:
     assert float(root.get("height", 0)) < size
 
 
-def test_drawing_for_notebooks() -> None:
-    board = Board.parse(SMALL, "2,4/0,8")
-    assert board._repr_svg_() == board.svg()
-
-
 def test_tiles_can_be_read() -> None:
     """Text stands out from its tile as WCAG 2.2 asks (4.5 to 1), and no two tiles look alike."""
     fills = [drawing.tile_color(exponent) for exponent in range(1, 18)] + [drawing.X_FILL]
     assert all(drawing._contrast(fill, drawing.ink_color(fill)) >= 4.5 for fill in fills)
     assert len({*fills, drawing.EMPTY, drawing.WALL, drawing.GRID}) == len(fills) + 3
-
-
-# -- errors ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import math
-import re
 import weakref
 from contextlib import suppress
 from dataclasses import replace
@@ -39,9 +37,6 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 GAME = Game("2x3", 32, limits="16,16,8/16,8,8", start="empty")
 
 
-# -- proved bounds ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("dtype", "one", "near"),
     [
@@ -64,11 +59,6 @@ def test_bounds_hold_and_are_near(dtype, one, near):
                 assert (again.value, again.space, again.one) == (found.value, space, one)
 
 
-def test_a_type_that_can_lose_too_much_is_refused():
-    with pytest.raises(UsageError, match=r"uint16 can lose up to .* choose a larger type"):
-        prove(GAME, dtype="uint16", precision=1e-6)
-
-
 @pytest.mark.all  # no other test has these types in this space
 def test_an_upper_bound_with_a_discount_near_1_is_one():
     """A uint16 has no room for what is left of a win: it counts as a whole one."""
@@ -80,6 +70,8 @@ def test_an_upper_bound_with_a_discount_near_1_is_one():
 
 
 def test_a_precision_that_cannot_be():
+    with pytest.raises(UsageError, match=r"uint16 can lose up to .* choose a larger type"):
+        prove(GAME, dtype="uint16", precision=1e-6)
     for precision in (math.nan, math.inf, 0.0, -1.0):
         with pytest.raises(UsageError, match="the precision must be above 0"):
             prove(GAME, precision=precision)
@@ -88,17 +80,6 @@ def test_a_precision_that_cannot_be():
 def test_fillings_leave_fixed_tiles_alone():
     game = Game("2x4", 64, pattern="lemma1", walls=[7])
     assert check_pattern(game, fillings="32,32,32,32/32,32,32,32").fillings == check_pattern(game).fillings
-
-
-def test_limits_only_take_away():
-    """A bound within limits holds without them, and more room never hurts."""
-    free = oracle.values(Game("2x3", 32, start="empty")).start
-    values = [
-        prove(Game("2x3", 32, limits=limits, start="empty"), space="all").bound
-        for limits in ("16,16,4/4,4,4", "16,16,8/8,8,8", "16,16,16/16,16,16")
-    ]
-    assert values == sorted(values)
-    assert free - Fraction(1, 10**12) <= values[-1] <= free
 
 
 def test_a_statement_names_all_that_it_rests_on():
@@ -121,24 +102,18 @@ def test_the_published_bound_that_is_small(tmp_path, capsys):
     arguments = ["solve", "3x4", "128", "--limits", limits, "--pattern", "lemma1", "--start", "empty"]
     record = tmp_path / "bound.json"
     assert main([*arguments, "--objective", "lower:uint32", "-q", "--record", str(record)]) == 0
-    captured = capsys.readouterr()
     document = json.loads(record.read_text())
     (found,) = document["bounds"]
-    assert f"{found['statement']} (tilebase {found['program']})" == captured.out.splitlines()[-2]
+    shown = f"{found['statement']} (tilebase {found['program']})"
+    assert shown == capsys.readouterr().out.splitlines()[-2]
     assert found["value"] / found["one"] == pytest.approx(float(found["decimal"]), abs=1e-12)
     assert (found["rounding"], found["type"], found["space"]) == ("down", "uint32", "all")
-    game = Game.from_identity(found["game"])
-    exact = float(solve(game).value)
-    assert exact == pytest.approx(found["value"] / found["one"], abs=1e-6)
-    assert found["value"] / found["one"] <= exact
+    exact = float(solve(Game.from_identity(found["game"])).value)
+    assert exact - 1e-6 < found["value"] / found["one"] <= exact
     assert sum(layer["boards"] for layer in document["layers"]) == found["positions"]
-    layers = json.dumps(document["layers"], sort_keys=True, separators=(",", ":"))
-    assert document["checksum"] == hashlib.sha256(layers.encode()).hexdigest()
-    assert main(["cite", str(record)]) == 0
-    assert f"SHA-256 of the layers: {document['checksum']}." in capsys.readouterr().out
 
 
-def test_what_does_not_fit_is_refused_with_the_estimate(capsys, monkeypatch):
+def test_what_does_not_fit_is_refused_with_the_estimate(capsys, printed, monkeypatch):
     limits = "256,128,64,64/64,64,64,64/64,64,64,64"
     line = ["3x4", "512", "--limits", limits, "--pattern", "lemma1", "--start", "empty"]
     line += ["--objective", "lower:uint32"]
@@ -149,8 +124,7 @@ def test_what_does_not_fit_is_refused_with_the_estimate(capsys, monkeypatch):
     ):
         assert main(["solve", *line, "--memory", memory, "-q"]) == 1
         assert words in capsys.readouterr().err
-    assert main(["plan", *line]) == 0
-    table = capsys.readouterr().out
+    table = printed("plan", *line)
     assert "this machine" in table
 
 
@@ -199,9 +173,6 @@ def test_a_slow_machine_does_not_change_what_fits(monkeypatch):
         found.append(rows.solving(BATCHED, bits, "all", little)[0])
     assert found[0] == found[1]
     assert found[0]["time"] == "does not fit"
-
-
-# -- patterns --------------------------------------------------------------------------------------
 
 
 @cache
@@ -290,14 +261,6 @@ def test_a_check_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
         check_pattern(Game("2x4", 128, pattern="lemma1"), folder=tmp_path)
 
 
-def test_a_pair_is_worth_what_the_goal_is():
-    """Two neighbours that merge to the goal win with the next slide at the latest."""
-    for shape, goal in (("2x2", 16), ("2x3", 16), ("1x4", 16)):
-        tile = oracle.values(Game(shape, goal)).start
-        assert oracle.values(Game(shape, goal, pattern="pair")).start == tile
-        assert Fraction(solve(Game(shape, goal, pattern="pair"), "lower").value.bound) <= tile
-
-
 def test_patterns_are_part_of_a_game_and_keep_their_symmetries():
     game = Game("2x2", 32, pattern=" 16 8 ; * , _ | *,16/0,8")
     assert game.pattern == "16,8/*,0|*,16/0,8"
@@ -306,9 +269,6 @@ def test_patterns_are_part_of_a_game_and_keep_their_symmetries():
     assert game.matches((4, 3, 2, 0))
     assert not game.matches((4, 3, 2, 1))
     assert game.wins((1, 4, 0, 3))
-
-
-# -- limits ----------------------------------------------------------------------------------------
 
 
 def test_a_search_keeps_its_budget_and_climbs():
@@ -406,17 +366,8 @@ def test_a_start_board_breaks_symmetries_of_limits():
     )
 
 
-def test_the_search_command(capsys, tmp_path):
-    arguments = ["limits", "2x3", "32", "--start", "empty", "--boards", "3k", "-q"]
-    assert main([*arguments, "-f", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["path"][-1] == found["best"]
-    assert found["finished"]
-    assert main([*arguments, "--budget", "0s"]) == 0
-
-
 def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_the_bound(
-    capsys, tmp_path, monkeypatch
+    capsys, printed, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)  # the proof is recorded; compiling takes a part of the budget
     assert main(["limits", "2x2", "32", "--budget", "120s", "-q", "-f", "json"]) == 0
@@ -425,24 +376,18 @@ def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_th
     assert found["budget"] is None
     assert found["finished"]
     assert found["best"]["limits"] == "16"
-    assert main(["limits", "2x2", "32", "--budget", "120s", "-q"]) == 0
-    command = capsys.readouterr().out.splitlines()[-1].partition("tilebase ")[2]
-    assert main([*command.split(), "-q"]) == 0
-    assert "proved lower bound" in capsys.readouterr().out
-    assert main(["cite", "bound.json"]) == 0
-    assert "@misc" in capsys.readouterr().out
+    command = printed("limits 2x2 32 --budget 120s -q").splitlines()[-1].partition("tilebase ")[2]
+    assert "proved lower bound" in printed(f"{command} -q")
+    assert "@misc" in printed("cite bound.json")
     limits = least_limits(Game("2x3", 64))
     assert search_limits(Game("2x3", 64, limits=limits)).most == 10**6
-
-
-# -- the index on the command line -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("objective", "row"),
     [("guaranteed", "Boolean"), ("lower:uint32", "uint32, float32"), ("win", "uint64, float64")],
 )
-def test_layers_in_memory_are_those_of_a_pass(objective, row, capsys, monkeypatch):
+def test_layers_in_memory_are_those_of_a_pass(objective, row, printed, monkeypatch):
     """The most bytes that layers of values have at the same time, while they are made."""
     game = Game("2x3", 32, start="empty")
     alive, held = weakref.WeakKeyDictionary(), []
@@ -456,25 +401,5 @@ def test_layers_in_memory_are_those_of_a_pass(objective, row, capsys, monkeypatc
 
         monkeypatch.setattr(kind, "__init__", made)
     solve(game, objective, space="all", threads=1)
-    assert main(["rank", "2x3", "32", "-f", "json"]) == 0
-    said = json.loads(capsys.readouterr().out)["memory"][row]
+    said = json.loads(printed("rank 2x3 32 -f json"))["memory"][row]
     assert 0 < max(held) <= said <= 1.5 * max(held)
-
-
-def test_the_index_command(capsys):
-    assert main(["rank", "4x4", "256"]) == 0
-    out = capsys.readouterr().out
-    assert "1,353,817,378,016" in out
-    assert "281,474,976,710,656" in out
-    assert re.search(r"layers in memory, Boolean +181 GB", out)  # bits of a quarter of the boards
-    assert re.search(r"layers in memory, uint16, float16 +10\.8 TB", out)
-    assert main(["rank", "2x2", "32", "-f", "csv"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "sum,boards,canonical_boards,possible,canonical_possible,game,command,version"
-    assert sum(int(line.split(",")[1]) for line in lines[1:]) == 5**4
-    assert main(["rank", "2x2", "32", "--board", "2,4/8,16"]) == 0
-    assert capsys.readouterr().out == "sum 30, rank 0\n"
-    assert main(["rank", "2x2", "32", "--at", "30,5"]) == 0
-    fifth = capsys.readouterr().out.strip()
-    assert main(["rank", "2x2", "32", "--board", fifth]) == 0
-    assert capsys.readouterr().out == "sum 30, rank 5\n"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from functools import cache
+from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from test_reach import all_reachable
-from tilebase.cli import main
-from tilebase.errors import UsageError
+from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game, merge_line
 from tilebase.patterns.checkerboards import (
     checkerboard,
@@ -28,16 +30,13 @@ from tilebase.patterns.checkerboards import (
     two_rows,
 )
 from tilebase.patterns.moves import moves_text, parse_moves, replay, with_drops
-from tilebase.patterns.packed import search_back
-from tilebase.patterns.rules import Position, Rules, drop, push
-from tilebase.patterns.searching import Effort
+from tilebase.patterns.packed import make_lines, search_back
+from tilebase.patterns.rules import Position, Rules, drop, drops_made, push
+from tilebase.patterns.searching import ANY, Effort
 from tilebase.patterns.tallies import BitRows
 
 DIRECTIONS = {"U": "up", "D": "down", "L": "left", "R": "right"}
 TO_20_CELLS = [(m, n) for m in range(1, 21) for n in range(1, 20 // m + 1)]
-
-
-# -- the plain rules -------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=9).map(tuple), st.sampled_from([None, 2, 3, 4]))
@@ -94,9 +93,6 @@ def reaches_a_checkerboard(rules: Rules, state: Position) -> bool:
     )
 
 
-# -- constructions ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("colouring", [2, 4])
 @pytest.mark.parametrize("length", range(2, 41))
 def test_two_lines_are_filled_in_deterministic_games(length: int, colouring: int) -> None:
@@ -146,9 +142,6 @@ def test_constructions_refuse_other_sizes() -> None:
     assert construct(Rules(3, 3, convention="rows"), 2) is None
 
 
-# -- verdicts --------------------------------------------------------------------------------------------
-
-
 def reached_by_oracle(rows: int, columns: int, colouring: int, drops: tuple[int, ...] = (1,)) -> bool:
     rules = Rules(rows, columns, drops, most=2)
     return checkerboard_position(rules, colouring) in all_reachable(rules, 2)[0]
@@ -172,26 +165,11 @@ SEARCHED = [(m, n) for m, n in TO_20_CELLS if m * n <= 12 or min(m, n) == 1]
     "shape", [pytest.param((m, n), marks=pytest.mark.all if m * n in (11, 12) else []) for m, n in SEARCHED]
 )
 def test_theorems_agree_with_the_search(shape: tuple[int, int]) -> None:
-    """The search knows no theorem."""
     for colouring in (2, 4):
         rules = Rules(*shape, most=2)
         moves = find_sequence(rules, colouring)
         assert (moves is None) == bool(theorem(rules, colouring))
         assert moves is None or replay(rules, moves)[-1] == checkerboard_position(rules, colouring)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", [(m, n) for m, n in TO_20_CELLS if m * n > 12 and 1 < m <= n])
-def test_what_cannot_be_reached_is_not_found_up_to_20_cells(shape: tuple[int, int]) -> None:
-    """Searched if a theorem speaks, 40 CPU seconds at most; otherwise the construction is played."""
-    for colouring in (2, 4):
-        rules = Rules(*shape, most=2)
-        if theorem(rules, colouring):
-            assert find_sequence(rules, colouring, most=3_000_000) is None
-        else:
-            moves = construct(rules, colouring)
-            assert moves is not None
-            assert replay(rules, moves)[-1] == checkerboard_position(rules, colouring)
 
 
 @pytest.mark.parametrize("convention", ["rows", "columns"])
@@ -228,13 +206,6 @@ def test_a_search_finds_the_fewest_drops() -> None:
     assert drops == sum(not isinstance(move, str) for move in moves)
 
 
-def test_undecided_is_neither_yes_nor_no() -> None:
-    verdict = decide(Rules(4, 4, (1, 2)), 2, Effort.within(0.0), search=True)
-    assert verdict.reachable is None
-    assert not verdict.moves
-    assert "time ran out" in verdict.reason
-
-
 def test_with_4s_both_checkerboards_of_every_size_are_reached() -> None:
     """With one drop for each cell, which is the least."""
     for shape in ((m, n) for m in range(1, 13) for n in range(1, 13)):
@@ -246,12 +217,15 @@ def test_with_4s_both_checkerboards_of_every_size_are_reached() -> None:
 
 @pytest.mark.parametrize(
     ("shape", "positions"),
-    [((3, 4), 127), ((4, 4), 9), ((4, 5), 194), ((6, 6), 34), ((3, 8), 7232), ((8, 8), 125), ((10, 10), 461)],
-)
-def test_the_theorem_agrees_with_searches_back(shape: tuple[int, int], positions: int) -> None:
-    for colouring in (2, 4):
+    [
+        ((3, 4), (127, 127)), ((4, 4), (9, 9)), ((4, 5), (194, 194)), ((5, 5), (203, 8)), ((6, 6), (34, 34)),
+        ((3, 8), (7232, 7232)), ((8, 8), (125, 125)), ((10, 10), (461, 461)),
+    ],
+)  # fmt: skip
+def test_the_theorem_agrees_with_searches_back(shape: tuple[int, int], positions: tuple[int, int]) -> None:
+    for colouring, expected in zip((2, 4), positions, strict=True):
         found = search_back(Rules(*shape), [checkerboard_position(Rules(*shape), colouring)])
-        assert (found.reachable, found.exhaustive, found.positions) == (False, True, positions)
+        assert (found.reachable, found.exhaustive, found.positions) == (False, True, expected)
 
 
 @pytest.mark.slow
@@ -275,12 +249,93 @@ def test_searches_back_find_sequences(size: str) -> None:
         assert replay(verdict.rules, verdict.moves)[-1] == verdict.position
 
 
-# -- the command -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("size", "drops", "most"),
+    [((1, 4), (1,), 3), ((1, 4), (1, 2), 3), ((2, 2), (1,), 3), ((2, 2), (1, 2), 3), ((2, 3), (1,), 2)],
+)
+def test_a_search_back_decides_every_position_of_a_small_board(size, drops, most):
+    rules = Rules(*size, drops)
+    states, _ = all_reachable(rules, most)
+    positions = [position for position in product(range(most + 1), repeat=rules.cells) if any(position)]
+    for position in random.Random(1).sample(positions, min(len(positions), 250)):
+        found = search_back(rules, [position])
+        assert found.reachable == (position in states), position
+        assert found.exhaustive
+        if found.moves is not None:
+            assert replay(rules, found.moves)[-1] == position
 
 
-def test_the_command_gives_verdicts_and_moves(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reach", "checkerboard", "3x5", "-f", "csv"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_every_line_of_the_tables_slides_to_its_code():
+    lines = make_lines(4, 3, np.array([0, 1, 0], dtype=np.uint8))
+    before = {}
+    for line in product(range(3), repeat=4):
+        pushed = push(line, 2)
+        if pushed is not None:
+            before.setdefault(pushed, set()).add(line)
+    for line in product(range(3), repeat=4):
+        code = sum(value * 3**k for k, value in enumerate(line))
+        sources = lines.source[lines.first[code] : lines.first[code + 1]]
+        assert {tuple(c // 3**k % 3 for k in range(4)) for c in sources.tolist()} == before.get(line, set())
+        without = [line[:k] + (0,) + line[k + 1 :] for k in range(4) if line[k] == 1]
+        cost = 0 if line in before else 1 if any(other in before for other in without) else 2
+        assert lines.toward[code] == cost, line
+        reverse = sum(value * 3**k for k, value in enumerate(line[::-1]))
+        assert lines.away[reverse] == cost, line
+
+
+def test_every_layer_of_a_search_back_has_the_sum_that_it_says():
+    found = search_back(Rules(3, 3), [checkerboard_position(Rules(3, 3), 2)])
+    assert found.reachable
+    assert max(found.layers) == drops_made(checkerboard_position(Rules(3, 3), 2)) == 13
+    assert min(found.layers) == 1
+
+
+def test_goals_of_several_sums_are_searched_together():
+    rules = Rules(2, 3)
+    goals = [(3, 3, 3, 3, 3, 3), checkerboard_position(Rules(2, 3), 2), checkerboard_position(Rules(2, 3), 4)]
+    found = search_back(rules, goals)
+    assert found.reachable
+    assert replay(rules, found.moves)[-1] in goals[1:]
+
+
+def test_a_narrow_search_finds_a_game_but_proves_nothing():
+    """The same seed gives the same game."""
+    rules = Rules(4, 4)
+    goal = (1, 1, *checkerboard_position(Rules(4, 4), 4)[2:])  # a checkerboard but for a 2 in the corner
+    found, again = (search_back(rules, [goal], replace(ANY, seed=3), width=500) for _ in range(2))
+    assert found.reachable
+    assert not found.exhaustive
+    assert replay(rules, found.moves)[-1] == goal
+    assert again.moves == found.moves
+    undecided = search_back(rules, [checkerboard_position(Rules(4, 4), 2)], width=1)
+    assert undecided.reachable is None
+    assert "among 1 positions" in undecided.reason
+
+
+def test_limits_leave_a_search_back_undecided():
+    goal = [checkerboard_position(Rules(3, 9), 2)]
+    assert "time ran out" in search_back(Rules(3, 9), goal, ANY.for_seconds(0)).reason
+    few = search_back(Rules(3, 10), [checkerboard_position(Rules(3, 10), 2)], replace(ANY, memory=100_000))
+    assert few.reachable is None
+    assert "too little memory" in few.reason
+
+
+@pytest.mark.parametrize(
+    ("rules", "positions", "error", "sentence"),
+    [
+        (Rules(2, 2, convention="rows"), [(1, 2, 2, 1)], UsageError, "drops on any empty cell"),
+        (Rules(2, 2), [], UsageError, "no position is given"),
+        (Rules(2, 2), [(0, 0, 0, 0)], UsageError, "4 cells, and a tile"),
+        (Rules(20, 20), [(1, 2) * 200], ResourceError, "smaller board or smaller tiles"),
+    ],
+)
+def test_what_cannot_be_searched_back(rules, positions, error, sentence):
+    with pytest.raises(error, match=sentence):
+        search_back(rules, positions)
+
+
+def test_the_command_gives_verdicts_and_moves(printed) -> None:
+    lines = printed("reach checkerboard 3x5 -f csv").splitlines()
     assert lines[0] == "corner,drops,reachable,moves,reason,game,command,version"
     assert len(lines) == 5
     assert lines[1].startswith('2,"2,4",yes,"')
@@ -292,28 +347,19 @@ def test_the_command_gives_verdicts_and_moves(capsys: pytest.CaptureFixture[str]
     assert replay(rules, moves)[-1] == checkerboard_position(rules, 2)
 
 
-def test_the_command_tells_both_games_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_tells_both_games_apart(printed) -> None:
     """Without drops: the real one, and that of 2s, where theorem 14 says no."""
-    assert main(["reach", "checkerboard", "4x4", "-f", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(printed("reach checkerboard 4x4 -f json"))
     assert found["size"] == "4x4"
     rows = [(row["drops"], row["corner"], row["reachable"]) for row in found["checkerboards"]]
     assert rows == [("2,4", 2, True), ("2,4", 4, True), ("2", 2, False), ("2", 4, False)]
-    assert main(["reach", "checkerboard", "4x4", "--drops", "2,4", "-f", "csv"]) == 0
-    assert [row.split(",")[0] for row in capsys.readouterr().out.splitlines()] == ["corner", "2", "4"]
-
-
-def test_the_command_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reach", "checkerboard", "5x3", "--deterministic", "--count", "-f", "csv"]) == 0
-    rows = [line.split(",") for line in capsys.readouterr().out.splitlines()]
-    assert [row[:4] for row in rows] == [
-        ["corner", "drops", "reachable", "sequences"], ["2", "2", "yes", "304"], ["4", "2", "no", "0"],
-    ]  # fmt: skip
+    assert [
+        row.split(",")[0] for row in printed("reach checkerboard 4x4 --drops 2,4 -f csv").splitlines()
+    ] == ["corner", "2", "4"]
 
 
 @pytest.mark.parametrize(
     ("words", "said"), [(["--count"], True), (["--count", "--drops", "2,4"], False), ([], False)]
 )
-def test_drops_of_2s_alone_are_said(words: list[str], said: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reach", "checkerboard", "2x2", "-q", *words]) == 0
-    assert ("These are drops of 2s only" in capsys.readouterr().out) == said
+def test_drops_of_2s_alone_are_said(words: list[str], said: bool, printed) -> None:
+    assert ("These are drops of 2s only" in printed("reach", "checkerboard", "2x2", "-q", *words)) == said

@@ -22,7 +22,7 @@ from tilebase.costs.estimate import span_of
 from tilebase.costs.passes import opened_afterstates, search_seconds
 from tilebase.costs.reachable import counting, size_of_table, solving
 from tilebase.costs.rows import Machine
-from tilebase.costs.shares import COUNTED, FITTED, MASKED, counted, fitted, layers_of, share_of
+from tilebase.costs.shares import COUNTED, FITTED, MASKED, counted, fitted, layers_of, measured, share_of
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError
 from tilebase.game.symmetry import symmetries
@@ -72,7 +72,6 @@ def test_a_plan_says_a_published_total() -> None:
 
 
 def test_expected_errors_of_fitted_games() -> None:
-    """Each counted game by the fit: as the module says."""
     errors = []
     for (shape, goal), line in counted().items():
         if goal is not None and goal > 8 and shape != (2, 2):
@@ -108,7 +107,7 @@ def test_a_start_board_with_walls_has_a_share() -> None:
 
 def test_tables_of_formations_are_known() -> None:
     game = formation("44").game(64)
-    assert solve(game).positions == round(layers_of(game).afterstates.sum())
+    assert solve(game).positions == round(layers_of(game).afterstates.sum()) == measured()["44", 64].positions
     assert share_of(game).spread == COUNTED
     assert share_of(formation("442").game(1024)).spread == FITTED
     own = Game("3x3", 16, start="after 2,0,0/0,0,x/0,x,x", masks=".../..x/.xx", horizon=30)
@@ -136,7 +135,7 @@ def test_solving_needs_at_least_what_counting_needs() -> None:
 
 
 @pytest.mark.parametrize("options", ["", "--down-to 200", "--down-to 200 --space all"])
-def test_a_plan_says_what_solve_expects(options, folder, capsys, monkeypatch) -> None:
+def test_a_plan_says_what_solve_expects(options, folder, printed, monkeypatch) -> None:
     command = ["solve", "4x4", "32", "--memory", "827MiB", "--threads", "2", *options.split()]
     expected = list[estimate.Estimate]()
 
@@ -146,8 +145,7 @@ def test_a_plan_says_what_solve_expects(options, folder, capsys, monkeypatch) ->
 
     monkeypatch.setattr(estimate, "check", check)
     assert main([*command, "-q"]) == 1
-    assert main(["plan", *command, "-f", "json"]) == 0
-    row, found = json.loads(capsys.readouterr().out)[0], expected[0]
+    row, found = json.loads(printed("plan", *command, "-f", "json"))[0], expected[0]
     assert estimate.duration(found.seconds, 3 if found.spread == 1 else 2) in row["time"]
     assert byte_text(found.memory) in row["memory"]
     assert byte_text(int(found.disk)) in row["disk"]
@@ -162,49 +160,27 @@ def test_a_plan_says_what_solve_expects(options, folder, capsys, monkeypatch) ->
         ("3x3 512", 51_216_608, 58_145_341),
     ],
 )
-def test_disk_is_what_runs_took(command, kept, peak, folder, capsys) -> None:
+def test_disk_is_what_runs_took(command, kept, peak, folder, printed) -> None:
     """The afterstates that were counted are deleted when a table is complete: they make the peak."""
     game = formation("442").game(int(command.split()[-1])) if "442" in command else Game("3x3", 512)
     found = solving(game, parse_objectives("win"), TWO, table=True)
     assert kept < 0.99 * peak < found.disk < 1.15 * peak
-    assert main(["plan", "solve", *command.split(), "-o", str(folder / "table"), "-f", "json"]) == 0
-    row = json.loads(capsys.readouterr().out)[0]
+    row = json.loads(printed("plan", "solve", *command.split(), "-o", str(folder / "table"), "-f", "json"))[0]
     assert row["disk"] == byte_text(int(found.disk))
     if "442" in command:
-        assert main(["plan", "formations", command.split()[-1], "-f", "json"]) == 0
-        disks = {one["formation"]: one["disk"] for one in json.loads(capsys.readouterr().out)}
+        disks = {
+            one["formation"]: one["disk"]
+            for one in json.loads(printed("plan", "formations", command.split()[-1], "-f", "json"))
+        }
         assert disks["442"] == round(found.disk)
 
 
-def test_more_cores_are_a_division(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "count", "4x4", "64", "--threads", "16", "-f", "json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
+def test_more_cores_are_a_division(printed) -> None:
+    (row,) = json.loads(printed("plan count 4x4 64 --threads 16 -f json"))
     many = counting(Game("4x4", 64), Machine(memory=8 << 30, threads=16)).seconds
     assert row["on"] == "16 such cores"
     assert estimate.duration(many) in row["time"]
     assert counting(Game("4x4", 64), ONE_THREAD).seconds / many == pytest.approx(9.14, rel=0.02)
-
-
-@pytest.mark.parametrize(
-    ("command", "memory", "reason"),
-    [
-        ("solve 4x4 32 --memory 8GiB", "at least 1.73 GB a worker", ""),
-        (
-            "solve 4x4 32 --memory 4GiB", "at least 1.73 GB a worker, too much",
-            "it needs 1.73 GB of memory, and 1.07 GB may be used by each worker",
-        ),
-        ("force 2x6 128 --engine dense --memory 8GiB", "at least 1.04 GB a worker", ""),
-        ("force 4x4 128 --engine dense --memory 8GiB", "", "more than 2.15 GB of memory in each worker"),
-    ],
-)  # fmt: skip
-def test_a_plan_says_what_each_worker_needs(command, memory, reason, capsys) -> None:
-    """A worker solves with both layers above, and takes batches through files."""
-    assert main(["plan", *command.split(), "--cluster", "local:4", "-f", "json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
-    assert row["on"] == "this machine, 4 workers, --cluster"
-    assert row["memory"] == memory
-    assert reason in row["reason"]
-    assert bool(reason) == bool(row["reason"])
 
 
 def test_searches_open_about_as_many_afterstates_as_measured() -> None:
@@ -216,9 +192,6 @@ def test_searches_open_about_as_many_afterstates_as_measured() -> None:
     for (shape, goal), opened in measured.items():
         assert 1 / 2.5 < opened_afterstates(Game(shape, goal, start="empty")) / opened < 2.5, (shape, goal)
     assert search_seconds(Game("4x4", 128), TWO) < search_seconds(Game("4x4", 256), TWO) / 8
-
-
-# ---- rates ----
 
 
 @pytest.fixture
@@ -310,9 +283,6 @@ def test_factors_of_other_runs_predict_a_run() -> None:
     assert median(max(one, 1 / one) for one in ratios) < 1.25
 
 
-# -- tables, diagrams and patterns -----------------------------------------------------------------------
-
-
 def test_a_question_lies_between_those_that_were_measured() -> None:
     assert span_of("diagrams 2 sum", (4, 4), 32).time == "about 9.2 seconds"
     assert span_of("diagrams 2 sum", (4, 4), 32).row("it")["memory"] == "1.5 GB"
@@ -338,24 +308,14 @@ def test_a_question_lies_between_those_that_were_measured() -> None:
         "reach checkerboard 4x4",
     ],
 )
-def test_a_plan_is_printed_and_nothing_is_begun(command, folder, capsys) -> None:
+def test_a_plan_is_printed_and_nothing_is_begun(command, folder, printed) -> None:
     if "TABLE" in command:
         solve(Game("2x2", 32), table="TABLE")
     before = sorted(folder.rglob("*"))
-    assert main(["plan", *command.split()]) == 0
-    printed = capsys.readouterr().out
-    assert "time" in printed
-    assert "memory" in printed
+    said = printed(f"plan {command}")
+    assert "time" in said
+    assert "memory" in said
     assert sorted(folder.rglob("*")) == before
-
-
-def test_a_plan_says_in_words_what_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "reach", "shortest", "4x4", "-f", "json"]) == 0
-    row = json.loads(capsys.readouterr().out)
-    assert row["time"] == "not known: nothing like it was measured; it stops after 60 seconds (--budget)"
-    assert row["memory"] == "not measured"
-    assert main(["plan", "reach", "checkerboard", "4x4", "-f", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["time"].startswith("a moment: a theorem or a construction")
 
 
 def test_what_cannot_end_on_a_table_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import math
 from collections import Counter
 
 import duckdb
@@ -13,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from following import visits
-from stopping import raise_at
 from tilebase import Game, evaluate, open_table, solve
 from tilebase.arrays import TableArrays
 from tilebase.datasets import columns, to_arrow, write_parquet
@@ -116,22 +113,6 @@ def test_afterstates_and_pieces(table, monkeypatch, tmp_path):
     assert found == expected.to_pylist()
 
 
-def test_a_data_set_that_is_not_finished_has_no_name(table, monkeypatch, tmp_path):
-    """After a full disk nothing is left; the same call works again, and replaces what it has written."""
-    to = tmp_path / "data"
-    raise_at(monkeypatch, columns, "_write", (3,), OSError(errno.ENOSPC, "No space left on device"))
-    with pytest.raises(StorageError, match="No space left on device"):
-        write_parquet(table, to)
-    assert list(tmp_path.iterdir()) == []
-    monkeypatch.undo()
-    rows = write_parquet(table, to)
-    (to / columns.LOCK).touch()  # a kill at the very end leaves it
-    before = {path.name: path.read_bytes() for path in to.glob("*.parquet")}
-    assert write_parquet(table, to) == rows
-    assert {path.name: path.read_bytes() for path in to.iterdir()} == before
-    assert list(tmp_path.iterdir()) == [to]
-
-
 def test_files_tell_what_they_are(table, tmp_path):
     reports = []
     write_parquet(table, tmp_path / "data", command="a command", progress=reports.append)
@@ -181,9 +162,6 @@ def test_duckdb_and_polars_read_it(solved, tmp_path):
     assert wide["orbit"].cast(polars.Int64).sum() == orbits
 
 
-# ---- what is wrong is said ----
-
-
 def test_what_is_wrong_is_said(tmp_path, monkeypatch):
     solve(Game("2x2", 16), "win,guaranteed", table=tmp_path / "table")
     table = open_table(tmp_path / "table")
@@ -205,8 +183,3 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"pip install '\.\[parquet\]'"):
         to_arrow(table)
-
-
-def test_a_sum_that_is_not_finite_does_not_appear(table):
-    values = to_arrow(table).read_all()["v"].to_pylist()
-    assert all(math.isfinite(value) for value in values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import weakref
 import zlib
 from collections.abc import Collection
@@ -20,9 +19,8 @@ import cached_oracle as oracle
 from batching import BATCHED, dense_pass, small_memory
 from judging import check
 from stopping import stop_at
-from stored import all_values, chunks_of, flip_at, layers_of, number_of
-from tilebase import formation, open_table, prove, solve, verify_table
-from tilebase.cli import main
+from stored import all_values, flip_at, layers_of, number_of
+from tilebase import errors, formation, open_table, prove, solve, verify_table
 from tilebase.cluster.runs import Run
 from tilebase.costs import reachable as costs
 from tilebase.costs.passes import passing
@@ -36,25 +34,16 @@ from tilebase.dense.layers import Checkpoints
 from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan
 from tilebase.dense.workspace import InMemory
-from tilebase.errors import (
-    BoardError,
-    CorruptError,
-    MissingBoardError,
-    ResourceError,
-    StorageError,
-    UsageError,
-)
 from tilebase.files.format import stored_bytes
 from tilebase.files.manifest import Manifest
 from tilebase.files.store import LayerStore
 from tilebase.game.board import Board
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Lower, Upper
 from tilebase.questions.running import Ask, choose_space
 from tilebase.runtime.resources import OVERHEAD, Allowance
-from tilebase.tables.probe import Table
 
 LIMITED = Game("2x3", 32, limits="16,16,8/16,8,8")
 MASKED = Game("3x3", 32, masks="..x/..x/..x", start="after 2,0,x/0,2,x/0,0,x", horizon=46)
@@ -69,7 +58,7 @@ ONE = Allowance(memory=8 << 30, threads=1)
 def test_boards_without_an_end_are_refused(game: Game, tmp_path: Path) -> None:
     """Slides would lead from boards that are indexed to boards that are not."""
     most = 2 ** max(game.tops)
-    with pytest.raises(UsageError, match=f"give {most} as the limit"):
+    with pytest.raises(errors.UsageError, match=f"give {most} as the limit"):
         solve(game, "score", space="all", table=tmp_path / "table")
     assert not (tmp_path / "table").exists()
     bounded = game.changed(limits=most)
@@ -83,35 +72,13 @@ def test_only_the_layers_asked_for_are_planned(tmp_path: Path) -> None:
     top = Plan.of(index, objective, replace(ONE, memory=1 << 40, threads=2), sums=(500, None))
     memory = top.whole_bytes
     assert not Plan.of(index, objective, Allowance(memory=memory, threads=2), sums=(500, None)).batched
-    with pytest.raises(ResourceError, match="of memory, even in batches"):
+    with pytest.raises(errors.ResourceError, match="of memory, even in batches"):
         Plan.of(index, objective, Allowance(memory=memory, threads=2))
     found = solve(game, space="all", memory=memory, threads=2, down_to=500, folder=tmp_path)
     assert not found.complete
     assert found.positions == top.boards == sum(size for s, size in index.sizes().items() if s >= 500)
-    with pytest.raises(UsageError, match="has a sum of 5000 or more"):
+    with pytest.raises(errors.UsageError, match="has a sum of 5000 or more"):
         solve(game, space="all", down_to=5000)
-
-
-@pytest.mark.parametrize(
-    ("text", "discount"),
-    [
-        ("lower,upper", "0.7"),
-        pytest.param("lower:uint16,upper:uint16", "1/3", marks=pytest.mark.all),
-        pytest.param("lower:uint32,upper:uint32", "1", marks=pytest.mark.all),
-        pytest.param("score:float32,moves:float32", "0.9", marks=pytest.mark.all),
-        pytest.param("win:float16,win:float32", "0.99", marks=pytest.mark.all),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize(
-    "game",
-    [Game("2x2", 32, limits="16,16/16,8"), Game("2x2", 32, spawn="1/3"), Game("1x4", 16, spawn=0)],
-    ids=str,
-)
-def test_the_start_of_all_boards_is_verified(game: Game, text: str, discount: str, tmp_path: Path) -> None:
-    """A pass over all boards rounds states too; `verify` derives the start from afterstates."""
-    solve(game, text, discount=discount, space="all", table=tmp_path)
-    assert verify_table(tmp_path, sample=None).wrong == ()
 
 
 @pytest.mark.parametrize(("text", "change"), [("lower", 3), ("upper", -3), ("lower", -1), ("upper", 1)])
@@ -127,7 +94,6 @@ def test_a_start_that_was_changed_is_found(text: str, change: int, tmp_path: Pat
 
 
 def test_boards_below_the_start(tmp_path: Path) -> None:
-    """A table of all boards holds those of smaller sums than the start's, too."""
     game = Game("2x2", 16, start="8,4/4,4")
     solve(game, space="all", table=tmp_path)
     exact = oracle.values(game.changed(start="empty"))
@@ -155,34 +121,11 @@ def test_another_objective_of_a_table_without_low_sums(tmp_path: Path) -> None:
         assert table.probe("2,2,0/0,0,0", "score").best
 
 
-def unknown(table: Table, board: Cells) -> bool:
-    """Whether a table misses all that the slides of a board lead to."""
-    afters = [after for after in LIMITED.slides(board).values() if not LIMITED.wins(after)]
-    return bool(afters) and all(table.prober.find(after) is None for after in afters)
-
-
 @pytest.fixture(scope="module")
 def dense_table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dense")
-    solve(LIMITED, "win,lower,upper,guaranteed", space="all", table=folder)
+    solve(LIMITED, "win", space="all", table=folder)
     return folder
-
-
-def test_a_dense_table_is_probed_played_and_verified(dense_table, tmp_path, capsys):
-    solve(LIMITED, "win,lower,upper,guaranteed", table=tmp_path / "sparse")
-    with open_table(dense_table) as everything, open_table(tmp_path / "sparse") as sparse:
-        assert everything.start == sparse.start
-        for state in list(oracle.values(LIMITED).states)[::29]:
-            text = LIMITED.format(state)
-            for label in ("lower", "upper", "guaranteed"):
-                assert everything.probe(text, label) == sparse.probe(text, label)
-        unreached = next(board for board in PerfectIndex(LIMITED).boards(40) if unknown(sparse, board))
-        with pytest.raises(MissingBoardError):
-            sparse.probe(LIMITED.format(unreached))
-        assert 0 <= everything.probe(LIMITED.format(unreached)).value.low <= 1
-    assert verify_table(dense_table, sample=500).wrong == ()
-    assert main(["play", str(dense_table), "--auto", "--seed", "1"]) == 0
-    assert "left" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -190,16 +133,6 @@ def test_a_dense_table_is_probed_played_and_verified(dense_table, tmp_path, caps
 )
 def test_what_needs_the_reachable_positions_says_so(dense_table, folder, refused, words):
     refused(words.format(dense_table).split(), 2, "holds all boards")
-
-
-def test_a_damaged_dense_table_is_found_out(dense_table, tmp_path):
-    shutil.copytree(dense_table, tmp_path / "copy")
-    chunks_of(tmp_path / "copy/values/lower", 20).flip(8, 1)
-    (sentence,) = verify_table(tmp_path / "copy").wrong
-    assert "lower, sum 20, is damaged" in sentence
-
-
-# -- batches, interruptions, resources -----------------------------------------------------------
 
 
 def run(folder: Path, game: Game, text: str, **options: Any) -> DensePass:
@@ -271,6 +204,7 @@ def test_threads_change_no_value(tmp_path):
     "case",
     [
         *((BATCHED, *one, (5, 30)) for one in product(("lower:uint32", "moves"), (False, True))),
+        (BATCHED, "guaranteed", False, (5, 30)),  # as bits
         (MASKED, "win", False, (1, 3, 6)),
         *((GAPS, "lower", False, (stop,)) for stop in range(2, 7)),
     ],
@@ -286,11 +220,12 @@ def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, whole, case):
             run(tmp_path, game, text, memory=memory)
     assert run(tmp_path, game, text, memory=memory).start() == expected
     assert len(layers) == len(set(layers)) + len(stops)  # nothing was done twice but the layers that were cut
+    assert not list(tmp_path.glob("*.bits"))
     assert not list(tmp_path.glob("*.states"))
     assert run(tmp_path, game, text, memory=memory).start() == expected
 
 
-@pytest.mark.parametrize("error", [StorageError, KeyboardInterrupt])
+@pytest.mark.parametrize("error", [errors.StorageError, KeyboardInterrupt])
 def test_batches_that_cannot_be_written_leave_no_parts(tmp_path, monkeypatch, whole, error):
     """A full disk, say: what a batch has written goes, and the checkpoint stays."""
     memory, calls = small_memory(BATCHED, "win"), []
@@ -346,7 +281,7 @@ def test_a_pass_saves_no_more_than_a_share_of_its_time(tmp_path, monkeypatch, sa
 
 
 def quota(self: InMemory, total: int) -> str:
-    raise StorageError("cannot write states: Disk quota exceeded")
+    raise errors.StorageError("cannot write states: Disk quota exceeded")
 
 
 @pytest.mark.parametrize("refuses", ["disk", "quota"])
@@ -371,10 +306,10 @@ def test_a_pass_goes_on_where_the_disk_has_no_space_for_a_checkpoint(
 def test_a_pass_that_cannot_save_what_it_is_stopped_with_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(InMemory, "save", quota)
     wanted = "the layers from which a later call continues are not saved: .*quota"
-    with pytest.raises(StorageError, match=wanted):
+    with pytest.raises(errors.StorageError, match=wanted):
         run(tmp_path / "part", BATCHED, "lower", down_to=20)
     stop_at(monkeypatch, (20,))
-    with pytest.raises(StorageError, match=wanted):
+    with pytest.raises(errors.StorageError, match=wanted):
         run(tmp_path / "stopped", BATCHED, "lower")
 
 
@@ -396,24 +331,25 @@ def test_a_checkpoint_has_the_bytes_that_are_asked_for(tmp_path, monkeypatch):
         assert all(told == written > 0 for told, written in sizes)
 
 
-def test_a_damaged_checkpoint_is_found_out(tmp_path, monkeypatch):
+@pytest.mark.parametrize("text", ["lower", "guaranteed"])
+def test_a_damaged_checkpoint_is_found_out(text, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        stop_at(patch, (9,))
+        stop_at(patch, (30,))
         with pytest.raises(KeyboardInterrupt):
-            run(tmp_path, BATCHED, "lower")
-    flip_at(0.1)(next(tmp_path.glob("*.states")))
-    with pytest.raises(CorruptError, match=r"delete .* and solve again"):
-        run(tmp_path, BATCHED, "lower")
+            run(tmp_path, BATCHED, text)
+    flip_at(0.1)(next(tmp_path.glob("*.states" if text == "lower" else "*.bits")))
+    with pytest.raises(errors.CorruptError, match=r"delete .* and solve again"):
+        run(tmp_path, BATCHED, text)
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_done(tmp_path, monkeypatch):
-    with pytest.raises(ResourceError, match=r"give more memory"):
+    with pytest.raises(errors.ResourceError, match=r"give more memory"):
         run(tmp_path / "memory", BATCHED, "win", memory=OVERHEAD + 1000)
     memory, asked = small_memory(BATCHED, "win"), []
     full = SimpleNamespace(free=1000)
     monkeypatch.setattr("shutil.disk_usage", lambda path: (asked.append(path), full)[1])
     begun = stop_at(monkeypatch, ())
-    with pytest.raises(ResourceError, match=r"need about .* GB of disk"):
+    with pytest.raises(errors.ResourceError, match=r"need about .* GB of disk"):
         run(tmp_path / "disk", BATCHED, "win", memory=memory)
     assert asked == [tmp_path / "disk"]  # the disk that the files are for
     assert begun == []
@@ -439,7 +375,7 @@ def test_only_what_is_missing_needs_space_on_the_disk(tmp_path, monkeypatch):
     needed = plan.disk_bytes + int(stored_bytes([win]) * left)
     for free, fits in ((0, False), (needed - 1, True)):  # states of two layers are there
         disk.free = free
-        with pytest.raises(KeyboardInterrupt if fits else ResourceError):
+        with pytest.raises(KeyboardInterrupt if fits else errors.ResourceError):
             solve_all()
         assert begun == totals[: done + 1] + totals[done : done + fits]
     disk.free = 0
@@ -491,20 +427,8 @@ def test_layers_solved_without_checksums_have_none(tmp_path):
     game, options = Game("2x2", 32, start="empty"), {"dtype": "uint32", "folder": tmp_path / "work"}
     assert prove(game, space="all", **options).layers == ()
     assert prove(game, space="all", **options, checksums=True).layers == ()
-    with pytest.raises(UsageError, match="layers have checksums in the space all only"):
+    with pytest.raises(errors.UsageError, match="layers have checksums in the space all only"):
         prove(game, space="reachable", **options, checksums=True)
-
-
-def test_what_was_solved_downwards_is_gone_on_with(tmp_path, monkeypatch, whole):
-    expected = whole(BATCHED, "win")
-    run(tmp_path, BATCHED, "win", down_to=100)
-    solved = stop_at(monkeypatch, ())
-    rest = run(tmp_path, BATCHED, "win")
-    assert (rest.found, rest.start()) == (expected.found, expected.start())
-    assert max(solved) < 100
-
-
-# -- several masks ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -525,7 +449,7 @@ def test_every_board_of_several_masks_has_its_value(tmp_path, objective):
         values = all_values(tmp_path / "values" / one.label, SEVERAL, one)
         assert {value for board, value in values.items() if not SEVERAL.stands(board)} == {0}
         assert len({value for board, value in values.items() if SEVERAL.stands(board)}) > 1
-    with open_table(tmp_path) as table, pytest.raises(BoardError, match="x"):
+    with open_table(tmp_path) as table, pytest.raises(errors.BoardError, match="x"):
         table.probe("x,2,0,0/0,2,0,x")
 
 
@@ -538,24 +462,17 @@ def test_a_table_that_lists_other_boards_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(PerfectIndex, "sizes", lambda _: fewer)
     with open_table(tmp_path) as table:
         assert table.probe("x,0,2/0,0,x").value is not None
-        with pytest.raises(CorruptError, match=f"has {sizes[6]} values, but there are {fewer[6]} boards"):
+        with pytest.raises(
+            errors.CorruptError, match=f"has {sizes[6]} values, but there are {fewer[6]} boards"
+        ):
             table.probe("x,4,0/0,2,x")
-
-
-# -- which boards: estimated ---------------------------------------------------------------------------
 
 
 L3 = Game(
     "4x4", 256, masks="..../..../.xxx/.xxx", start="after 2,0,0,0/0,0,0,0/2,x,x,x/4,x,x,x", horizon=356
 )  # fmt: skip
-PATTERNED = Game(
-    "4x4", 256, masks="..../..../.xxx/.xxx", start="after 2,0,0,0/0,0,0,0/2,x,x,x/4,x,x,x", horizon=356,
-    pattern="128,128,128,*/128,*,*,*/*,*,*,*/*,*,*,*",
-)  # fmt: skip
-WIDE = Game(
-    "4x4", masks="..../..../..xx/xxxx", start="after 2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x", horizon=612,
-    pattern="*,*,*,*/*,*,*,*/*,512,*,*/*,*,*,*",
-)  # fmt: skip
+PATTERNED = L3.changed(pattern="128,128,128,*/128,*,*,*/*,*,*,*/*,*,*,*")
+WIDE = formation("442").game(512).changed(start="after 2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x")
 
 
 def chosen(game: Game, path: Path, space: str = "auto", *, keep: bool = False) -> str:
@@ -577,7 +494,7 @@ def test_the_space_is_chosen_by_estimate(tmp_path, caplog):
     assert "solving the reachable boards: expected are" in caplog.text
     assert chosen(MASKED, tmp_path) == "reachable"  # in a moment
     assert chosen(Game("2x3", 32), tmp_path) == "reachable"
-    with pytest.raises(UsageError, match="choose one of reachable, all, auto"):
+    with pytest.raises(errors.UsageError, match="choose one of reachable, all, auto"):
         chosen(MASKED, tmp_path, "both")
 
 
@@ -609,8 +526,6 @@ def test_with_several_masks_ranked_boards_take_time():
     assert every.bound == 2_950_946_280
     assert every.seconds == pytest.approx(150, rel=0.05)
 
-
-# -- three layers at a time ----------------------------------------------------------------------
 
 LEAN = Game("2x4", 32, start="empty")
 

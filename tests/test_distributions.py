@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import cached_oracle as oracle
-from tilebase.cli import main
 from tilebase.datasets import to_arrow
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
@@ -61,6 +60,12 @@ def by_rules(game: Game, policy: str) -> tuple[dict[str, dict[int, Fraction]], d
     found: dict[str, dict[int, Fraction]] = {name: defaultdict(Fraction) for name in NAMES}
     meets: dict[Cells, Fraction] = defaultdict(Fraction)
     waiting: dict[int, dict[tuple[Cells, int, int], Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+
+    def end(board: Cells, length: int, score: int, p: Fraction) -> None:
+        top = max((e for e in board if not game.is_x(e)), default=0)
+        for name, value in (("tile", 1 << top if top else 0), ("length", length), ("score", score)):
+            found[name][value] += p
+
     for state, p in game.starts():
         waiting[game.sum(state)][state, 0, 0] += p
     while waiting:
@@ -75,19 +80,10 @@ def by_rules(game: Game, policy: str) -> tuple[dict[str, dict[int, Fraction]], d
                 for following, q in spawns:
                     waiting[game.sum(following)][following, length + 1, gained] += share * q
                 if not spawns:
-                    end(game, found, after, length + 1, gained, share)
+                    end(after, length + 1, gained, share)
             if not slides:
-                end(game, found, state, length, score, p)
+                end(state, length, score, p)
     return found, meets
-
-
-def end(
-    game: Game, found: dict[str, dict[int, Fraction]], board: Cells, length: int, score: int, p: Fraction
-) -> None:
-    top = max((e for e in board if not game.is_x(e)), default=0)
-    found["tile"][1 << top if top else 0] += p
-    found["length"][length] += p
-    found["score"][score] += p
 
 
 @pytest.fixture(scope="module", params=GAMES, ids=str)
@@ -146,17 +142,12 @@ def test_optimal_play_meets_the_same_states_however_it_is_asked(case, tmp_path) 
 
 
 def test_the_mean_score_is_the_value_of_the_policy(case: tuple[Game, Path]) -> None:
+    """The tile alone needs no number of 4s, and is distributed alike."""
     _, path = case
+    random, alone = distributions(path, "random"), distributions(path, "random", of=["tile"])
     assert distributions(path, path)["score"].mean == pytest.approx(evaluate(path, path).optimum, rel=1e-12)
-    assert distributions(path, "random")["score"].mean == pytest.approx(
-        evaluate(path, "random").value, rel=1e-12
-    )
-
-
-def test_the_tile_alone_needs_no_number_of_4s_and_is_the_same(case: tuple[Game, Path]) -> None:
-    _, path = case
-    both, alone = distributions(path, "random"), distributions(path, "random", of=["tile"])
-    assert alone["tile"].chances == pytest.approx(both["tile"].chances, rel=1e-13)
+    assert random["score"].mean == pytest.approx(evaluate(path, "random").value, rel=1e-12)
+    assert alone["tile"].chances == pytest.approx(random["tile"].chances, rel=1e-13)
     assert list(alone.of) == ["tile"]
 
 
@@ -227,15 +218,13 @@ def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:
         distributions(tmp_path, "random", of=["length"], resolution=0)
 
 
-def test_many_rows_are_printed_as_quantiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_rows_are_printed_as_quantiles(tmp_path: Path, printed) -> None:
     table = str(tmp_path / "t")
     solve(Game("2x3", 32), table=table, threads=1)
     asked = ["evaluate", table, "random", "--distribution", "score", "--meets", "2,2,0/0,0,0", "-q"]
-    assert main([*asked, "-f", "csv"]) == 0
-    rows = capsys.readouterr().out.count("\n") - 1
-    assert main(asked) == 0
-    printed = capsys.readouterr().out
+    rows = printed(*asked, "-f", "csv").count("\n") - 1
+    said = printed(*asked)
     assert rows > 40
-    assert f"{rows} rows: --format csv prints them" in printed
-    assert len(printed.splitlines()) < 10
-    assert "meets  2,2,0/0,0,0" in printed
+    assert f"{rows} rows: --format csv prints them" in said
+    assert len(said.splitlines()) < 10
+    assert "meets  2,2,0/0,0,0" in said

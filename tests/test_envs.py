@@ -243,16 +243,6 @@ def same(found, expected) -> None:
         assert np.array_equal(found, expected)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_game_ends_in_its_last_step(mode) -> None:
-    """Some of 20 games are terminated and truncated at once, as by `gymnasium.wrappers.TimeLimit`."""
-    env = GameVectorEnv(Game("2x2", 8), num_envs=20, autoreset_mode=mode, max_episode_steps=1)
-    env.reset(seed=0, options={"boards": ["4,4/0,0", "2,0/0,0"] * 10})
-    _, _, terminated, truncated, _ = env.step([0, 1] * 10)
-    assert terminated.tolist() == [True, False] * 10
-    assert truncated.all()
-
-
 def test_boards_to_begin_with() -> None:
     env = GameVectorEnv(GAME, num_envs=2)
     boards = np.array([[[1, 2, 3], [0, 0, 0]], [[1, 1, 0], [0, 0, 4]]])
@@ -264,9 +254,6 @@ def test_boards_to_begin_with() -> None:
     texts = ["2,4,8/0,0,0", Board(GAME, (1, 1, 0, 0, 0, 4))]
     for given in (texts, np.array(["2,4,8/0,0,0", "2,2,0/0,0,16"]), [texts[0], boards[1].ravel()]):
         assert env.reset(options={"boards": given})[0].tolist() == boards.tolist()
-
-
-# ---- copies ----
 
 
 def single(_):
@@ -317,9 +304,6 @@ def test_copies_have_the_same_future(kind, table, elsewhere) -> None:
     expected = steps(env)
     for found in (elsewhere(pickle.loads(pickled)), steps(pickle.loads(pickled)), steps(deep)):
         same(found, expected)
-
-
-# ---- the oracle ----
 
 
 def test_the_oracle_says_what_the_table_says(table) -> None:
@@ -388,9 +372,6 @@ def test_rewards_and_regrets_add_up_to_the_value(solved, mode, illegal, reward, 
     rest = discount**steps * np.where(going, infos["v"], 0.0)
     difference = total + rest - v
     assert abs(difference.mean()) < 5 * difference.std() / n**0.5
-
-
-# ---- what is wrong is said ----
 
 
 @pytest.mark.parametrize(

@@ -62,18 +62,13 @@ def test_engines_add_no_merges_to_the_least() -> None:
     assert {meaning.spawns for meaning in MEANINGS.values() if meaning.merge} == {"mean", "largest"}
 
 
-def test_the_rules_of_the_attacks_know_every_objective() -> None:
+def test_the_second_reader_and_the_rules_of_the_attacks_know_every_objective() -> None:
     assert {*rules.MEASURES, "lower", "upper"} == set(MEANINGS)
     assert {*rules.DISCOUNTED, "lower", "upper"} == set(DISCOUNTED)
-
-
-def test_the_second_reader_knows_every_objective() -> None:
-    for name, meaning in MEANINGS.items():
-        here = second_reader.MEANINGS[name]
-        assert here == (
-            meaning.win, meaning.lost, meaning.slide, meaning.merge, bool(meaning.end), meaning.spawns,
-            meaning.rounding,
-        )  # fmt: skip
+    assert {
+        name: (one.win, one.lost, one.slide, one.merge, bool(one.end), one.spawns, one.rounding)
+        for name, one in MEANINGS.items()
+    } == second_reader.MEANINGS
 
 
 @pytest.mark.parametrize("name", MEANINGS)

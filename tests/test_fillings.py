@@ -21,7 +21,6 @@ from tilebase.tables.winning import open_winning_set
 @pytest.mark.parametrize("pattern", ["4,*,*/2,*,*", "*,4,*/4,*,*", "2,4,2/4,2,*"])
 @pytest.mark.parametrize("names", [{}, {"encoding": "binary", "order": "columns"}], ids=str)
 def test_fillings_of_a_pattern_are_counted(tmp_path: Path, pattern: str, names: dict[str, str]) -> None:
-    """As many as are in the set one by one, and a lost one is lost."""
     _, winning = saved(tmp_path / "set", Game("2x3", 8), **names)
     held = [
         board for board in boards_of(winning.game) if winning.game.changed(pattern=pattern).matches(board)
@@ -48,13 +47,11 @@ def test_fillings_of_some_sets_are_not_counted(tmp_path: Path) -> None:
         saved(tmp_path / "set")[1].fillings("pair")
 
 
-def test_the_lemma_command_asks_a_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_lemma_command_asks_a_set(tmp_path: Path, printed) -> None:
     saved(tmp_path / "set", Game("2x3", 8))
     line = ["lemma", "set", str(tmp_path / "set"), "--pattern"]
-    assert main([*line, "4,4,*/*,*,*"]) == 0
-    assert "holds the pattern: yes, all 81 boards (verdict)" in capsys.readouterr().out
-    assert main([*line, "2,4,*/4,2,*"]) == 1
-    assert "holds the pattern: no, not from 2,4," in capsys.readouterr().out
+    assert "holds the pattern: yes, all 81 boards (verdict)" in printed(*line, "4,4,*/*,*,*")
+    assert "holds the pattern: no, not from 2,4," in printed(*line, "2,4,*/4,2,*", status=1)
     assert main([*line, "4,4,*/*,*,*", "--within", "3"]) == 2
     assert main([*line, "8,*/*,*"]) == 2
 

@@ -1,10 +1,12 @@
-"""What can be forced: the search, its table, largest tiles, starts, limits, and the command."""
+"""What can be forced: the search, its table, largest tiles, starts, limits, the command, another engine."""
 
 from __future__ import annotations
 
 import gc
+import hashlib
 import json
 import time
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from math import prod
@@ -16,13 +18,14 @@ from numba.core.compiler_lock import global_compiler_lock
 
 import cached_oracle as oracle
 from daily import each_rule
-from facts import Fact, facts
 from strategies import SMALL_GAMES
 from tilebase._kernels import force as kernels
 from tilebase.check import check_certificate
+from tilebase.claims.facts import read_claims
+from tilebase.claims.results import read_result
 from tilebase.cli import main
 from tilebase.dense.index import PerfectIndex
-from tilebase.errors import CorruptError, GameError, ResourceError, StorageError
+from tilebase.errors import CorruptError, GameError, ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.grid import parse_shape
 from tilebase.game.notation import split_cells
@@ -30,18 +33,17 @@ from tilebase.game.symmetry import canonical, symmetries
 from tilebase.questions import borders
 from tilebase.questions import force as forcing
 from tilebase.questions import solve as questions_solve
+from tilebase.questions.again import MOST_PLAIN, reproduce_layers
 from tilebase.questions.borders import find_border
 from tilebase.questions.force import ENGINES, force, force_starts, largest_forced
 from tilebase.questions.lemma import sample_fillings
+from tilebase.questions.reproduce import judge
 from tilebase.runtime.resources import Allowance
 from tilebase.search import search as module
 from tilebase.search.search import Facts, Search
 
 MEMORY = 1 << 30
 WINNABLE = [game for game in SMALL_GAMES if game.can_win]
-
-
-# -- verdicts --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("game", each_rule(WINNABLE), ids=str)
@@ -53,29 +55,20 @@ def test_all_engines_say_what_the_oracle_says(game: Game) -> None:
         assert found.engine == engine
 
 
-def small(file: str, **wanted: str) -> list[Fact]:
-    """The facts of boards of at most ten cells; larger ones take minutes to days."""
-    return [fact for fact in facts(file, **wanted) if prod(parse_shape(fact["board"])) <= 10]
-
-
-@pytest.mark.parametrize("fact", small("guaranteed_max_tile.tsv", relation=""), ids=repr)
-def test_published_largest_tiles(fact):
-    found = largest_forced(fact["board"], memory=MEMORY)
-    assert (found.tile, found.exact) == (int(fact["value"]), True)
-
-
-@pytest.mark.parametrize("fact", small("guaranteed_with_limits.tsv"), ids=repr)
-def test_published_limits(fact):
-    game = Game(fact["board"], int(fact["goal"]), limits=fact["limits"], start="empty")
-    assert force(game, memory=MEMORY).forced == (fact["value"] == "winnable")
-    if fact["board"] not in ("2x4", "3x3") or fact["note"] not in ("minimal", "maximal"):
-        return
-    for cell, limit in enumerate(game.limits):
-        other = limit // 2 if fact["note"] == "minimal" else limit * 2
-        if 4 <= other < game.goal:
-            changed = [*game.limits[:cell], other, *game.limits[cell + 1 :]]
-            beside = Game(fact["board"], game.goal, limits=changed, start="empty")
-            assert force(beside, memory=MEMORY, engine="search").forced == (fact["note"] == "maximal")
+@pytest.mark.parametrize(
+    "claim",
+    [
+        pytest.param(claim, marks=pytest.mark.all if "2s only" in str(claim.board) else [])
+        for claim in read_claims()
+        if claim.quantity.quantity
+        in ("largest_tile", "largest_tile_that_can_be_forced", "forced_within_limits")
+        and prod(parse_shape(claim.board.split(",")[0].split()[0])) <= 10
+    ],
+    ids=lambda claim: f"{claim.quantity.quantity} {claim.board}",
+)
+def test_published_verdicts(claim):
+    """Largest tiles, and limits that are minimal or maximal; boards of more cells take minutes to days."""
+    assert judge(claim, 60.0).verdict == "agrees"
 
 
 def test_with_one_thread_the_work_does_not_vary():
@@ -97,21 +90,12 @@ def test_4s_only_are_2s_only_twice_as_large(shape):
     assert fours.tile == 2 * twos.tile
 
 
-@pytest.mark.all  # 6 CPU seconds of search
-def test_3x3_forces_512_with_2s_only():
-    found = largest_forced("3x3", spawns="2", memory=MEMORY)
-    assert (found.tile, found.exact) == (512, True)
-
-
 def test_limits_and_starts_of_the_largest_tile():
     assert largest_forced("2x3", limits="8,8,8/8,8,4").tile == 16
     assert largest_forced("2x3", limits="8,8,8/8,4,8").tile == 8
     assert largest_forced("2x3", start="8,8,0/0,0,0").tile == 16
     assert largest_forced("2x3", start="8,4,2/4,2,4").tile == 8
     assert largest_forced("2x3", start="0x330000").tile == 16
-
-
-# -- less room may help ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -170,9 +154,6 @@ def test_how_many_pairs_of_2x3_refute_each_order(goal, spawns, changed, after, b
         assert (pairs.count(False), len(pairs)) == wanted
 
 
-# -- the table -------------------------------------------------------------------------------------
-
-
 def test_unmixing_undoes_mixing():
     keys = np.random.default_rng(1).integers(0, 1 << 64, 1000, dtype=np.uint64)
     keys = np.array(sorted({0, 1, (1 << 64) - 1, *keys.tolist()}), dtype=np.uint64)
@@ -220,23 +201,16 @@ def test_boards_of_more_than_16_cells(shape, tmp_path):
     assert check_certificate(tmp_path / "a.cert")["boards"] == found.listed
 
 
-# -- stopping and going on -------------------------------------------------------------------------
-
-
 def test_an_interrupted_search_goes_on(tmp_path):
-    game = Game("3x3", 64, start="empty")
+    game, use = Game("3x3", 64, start="empty"), {"folder": tmp_path / "run", "memory": MEMORY, "threads": 1}
 
     def stop(progress):
         if progress.positions > 40_000:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        force(game, folder=tmp_path / "run", memory=MEMORY, threads=1, progress=stop)
-    found = force(game, folder=tmp_path / "run", memory=MEMORY, threads=1)
-    assert found.forced is False
-    assert 0 < found.positions < 80_000
-    again = force(game, folder=tmp_path / "run", memory=MEMORY, threads=1)
-    assert again.positions < 80_000
+        force(game, progress=stop, **use)
+    assert 0 < force(game, **use).positions < 80_000
 
 
 def test_time_that_runs_out_leaves_it_undecided(tmp_path):
@@ -289,15 +263,6 @@ def test_a_pass_that_does_not_fit_leaves_the_search_alone(monkeypatch):
     assert force(Game("2x3", 32, limits="16,16,16/16,16,8"), memory=MEMORY).engine == "dense"
 
 
-def test_what_is_decided_stays_in_a_folder_that_was_named(tmp_path, capsys):
-    command = ["force", "2x4", "32", "--threads", "1", "-q"]
-    assert main([*command, "-w", str(tmp_path / "run")]) == 0
-    assert main([*command, "-w", str(tmp_path / "run"), "-c", str(tmp_path / "a.cert")]) == 0
-    first, again = (line for line in capsys.readouterr().out.splitlines() if "afterstates by" in line)
-    assert int(again.split()[0].replace(",", "")) < int(first.split()[0].replace(",", "")) / 100
-    assert check_certificate(tmp_path / "a.cert")["claim"] == "forced"
-
-
 def test_a_border_that_is_stopped_lists_what_is_certain(monkeypatch, capsys):
     asked, real = [], borders.force
 
@@ -318,12 +283,14 @@ def test_a_border_that_is_stopped_lists_what_is_certain(monkeypatch, capsys):
     assert "stopped early" in found.err
 
 
-def test_all_starts_go_on_where_they_were(tmp_path, capsys):
-    assert main(["force", "starts", "2x3", "16", "--budget", "0s", "--work", str(tmp_path), "-q"]) == 1
-    assert "every spawn of 2s and 4s: 0 of 60, 60 undecided (exact) (tilebase " in capsys.readouterr().out
+def test_all_starts_go_on_where_they_were(tmp_path, printed):
+    assert "every spawn of 2s and 4s: 0 of 60, 60 undecided (exact) (tilebase " in printed(
+        f"force starts 2x3 16 --budget 0s --work {tmp_path} -q", status=1
+    )
     assert (tmp_path / "decided.bin").exists()
-    assert main(["force", "starts", "2x3", "16", "--work", str(tmp_path), "-q"]) == 0
-    assert "every spawn of 2s and 4s: 60 of 60 (exact) (tilebase " in capsys.readouterr().out
+    assert "every spawn of 2s and 4s: 60 of 60 (exact) (tilebase " in printed(
+        f"force starts 2x3 16 --work {tmp_path} -q"
+    )
 
 
 def test_the_largest_tile_is_stopped_with_what_is_known(monkeypatch):
@@ -334,24 +301,23 @@ def test_the_largest_tile_is_stopped_with_what_is_known(monkeypatch):
     assert not largest_forced("2x2", memory=MEMORY).exact
 
 
-def test_the_plan_foresees_the_pass_that_replaces_a_search(capsys, monkeypatch, tmp_path):
+def test_the_plan_foresees_the_pass_that_replaces_a_search(printed, monkeypatch, tmp_path):
     monkeypatch.setattr("tilebase._kernels.jit.is_compiled", lambda _: False)
-    assert main(["plan", "force", "2x5", "64", "-f", "json"]) == 0
-    search, in_place = json.loads(capsys.readouterr().out)
+    search, in_place = json.loads(printed("plan force 2x5 64 -f json"))
     assert search["time"].endswith("if it takes over 20 seconds, a pass replaces it")
     assert in_place["boards"] == f"{6**10:,} boards"
     assert in_place["time"].endswith("after 19 seconds of compiling")
-    assert main(["plan", "force", "2x5", "64", "-c", str(tmp_path / "proof"), "-f", "json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == 1, "a certificate is made by a search"
-    assert main(["plan", "force", "4x4", "2048", "-f", "json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == 1, "a layer does not fit into memory"
+    assert (
+        len(json.loads(printed("plan", "force", "2x5", "64", "-c", str(tmp_path / "proof"), "-f", "json")))
+        == 1
+    ), "a certificate is made by a search"
+    assert len(json.loads(printed("plan force 4x4 2048 -f json"))) == 1, "a layer does not fit into memory"
 
 
-def test_plans_of_counts_have_the_disk_of_what_stays(capsys):
+def test_plans_of_counts_have_the_disk_of_what_stays(printed):
     disks = []
     for keep in ("counts", "afterstates", "states"):
-        assert main(["plan", "count", "4x4", "64", "--keep", keep, "-f", "json"]) == 0
-        first, *_ = json.loads(capsys.readouterr().out)
+        first, *_ = json.loads(printed(f"plan count 4x4 64 --keep {keep} -f json"))
         number, unit = first["disk"].removesuffix(", too much").split()
         disks.append(float(number) * {"MB": 1e6, "GB": 1e9}[unit])
     counts, afterstates, states = disks
@@ -430,24 +396,11 @@ def test_what_is_decided_is_kept_when_the_certificate_fails(tmp_path, monkeypatc
     assert found.listed
 
 
-def test_the_dense_pass_follows_a_search_that_takes_longer(monkeypatch):
-    game = Game("3x3", 32, limits="16,16,16/16,16,4/16,8,16", start="empty")
-    monkeypatch.setattr("tilebase.questions.force.FIRST_PATIENCE", -1.0)
-    monkeypatch.setattr("tilebase.questions.force.patience_for", lambda *_: -1.0)
-    assert force(game, memory=MEMORY).engine == "dense"
-    monkeypatch.undo()
-    assert force(game, memory=MEMORY).engine in ("search", "dense")
-    assert force(game, memory=MEMORY, seconds=100).engine == "search"
-
-
 def test_progress_has_a_rate_and_an_estimate():
     seen = []
     force(Game("3x3", 64, start="empty"), memory=MEMORY, progress=seen.append)
     assert [one.positions for one in seen] == sorted(one.positions for one in seen)
     assert all(0 <= one.fraction <= 1 and one.rate > 0 and one.unit == "afterstates" for one in seen)
-
-
-# -- many questions --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("game", [Game("2x2", 8), Game("2x2", 16), Game("2x3", 16), Game("2x3", 32)], ids=str)
@@ -465,9 +418,6 @@ def test_4x4_has_480_starts():
     starts = force_starts(game, memory=MEMORY).starts
     assert sum(one.boards for one in starts) == 480 == 4 * 16 * 15 // 2
     assert all(one.forced for one in starts)
-
-
-# -- borders ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -507,35 +457,13 @@ def limits_of(text: str, game: Game) -> list[str]:
     return words * game.cells if len(words) == 1 else words
 
 
-def test_a_border_from_a_start_board_begins_at_its_tiles():
+def test_a_border_from_a_start_board_begins_at_its_tiles_and_one_within_a_budget_is_true_so_far():
     found = find_border(Game("2x2", 16, start="0,0/2,8"), memory=MEMORY)
-    assert found.open == 0
-    assert found.lattice == 2**3
+    assert (found.open, found.lattice) == (0, 2**3)
     assert all(split_cells(text)[-1] == "8" for text, _ in found.winning + found.losing)
-
-
-def test_published_borders():
-    """All minimal and maximal limits of the source for 2x4 and 3x3 are on the border."""
-    for shape in ("2x4", "3x3"):
-        game = Game(shape, 32, start="empty")
-        found = find_border(game, memory=MEMORY)
-        group = symmetries(game)
-        for note, border in (("minimal", found.winning), ("maximal", found.losing)):
-            images = {
-                tuple(Game(shape, 32, limits=text).limits[c] for c in p) for text, _ in border for p in group
-            }
-            for fact in [f for f in facts("guaranteed_with_limits.tsv", board=shape) if f["note"] == note]:
-                assert Game(shape, 32, limits=fact["limits"]).limits in images, fact
-        assert len(found.winning) == {"2x4": 1, "3x3": 5}[shape]
-
-
-def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
     found = find_border(Game("3x3", 32, start="empty"), seconds=0.0, memory=MEMORY)
     assert found.open == found.lattice == 3**9
     assert found.winning == found.losing == ()
-
-
-# -- what cannot be asked --------------------------------------------------------------------------
 
 
 def test_what_a_search_cannot_use():
@@ -543,9 +471,6 @@ def test_what_a_search_cannot_use():
         Search(Game("2x2", 8), Allowance(memory=1000, threads=1))
     with pytest.raises(StorageError, match="cannot write"):
         Facts(MEMORY).save(Path("/nowhere/at/all"))
-
-
-# -- the command -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -583,3 +508,68 @@ def test_no_reported_time_holds_what_compiling_took(ask, slow):
     """ "9 afterstates by the engine search in 10.0 s", of a first run."""
     slow.append(5.0)
     assert ask().seconds < 5.0
+
+
+REPRODUCED = (
+    Game("2x3", 16, start="empty"),
+    Game("2x3", 16, limits="8,8,8/8,4,4", pattern="8,4,*/*,*,*", start="empty"),
+    Game("2x3", goal_sum=20, limits="8,8,8/8,8,8"),
+    Game("2x3", 16, walls=[1, 5]),
+    Game("2x3", 16, masks="..x/..x|.../.xx", start="after 2,0,x/4,0,x"),
+    Game("2x3", 16, horizon=14),
+)
+OF_DIAGRAMS = (
+    REPRODUCED[1],
+    Game("3x3", 32, limits="16,16,8/8,8,4/4,4,4", spawn=0, start="empty"),
+    Game("3x3", 16, walls=[4], spawn=1),
+    Game("3x3", 16, walls=[0]),
+    Game("3x3", 32),
+    Game("3x4", 16),
+    Game("3x4", 16, limits="8,8,8,8/8,8,4,4/4,4,4,4"),
+    *(Game(shape, 32, pattern="two", start="empty") for shape in ("2x3", "2x4", "3x3")),  # 36 patterns
+)
+
+
+@pytest.mark.parametrize(
+    ("engine", "game"),
+    [*(("plain", game) for game in REPRODUCED), *(("diagrams", game) for game in OF_DIAGRAMS)],
+    ids=str,
+)
+def test_another_engine_counts_the_same_boards_and_wins(engine: str, game: Game) -> None:
+    found = force(game, engine="dense", again=engine, threads=1)
+    assert found.again is not None
+    assert (found.again.differ, found.again.layers) == ((), len(found.layers))
+    assert found.again.forced is found.forced
+    said = f"the engine {engine} counts the same boards and wins in each of {len(found.layers)} layers"
+    assert found.again.statement == said
+    assert sum(layer.boards for layer in found.layers) > 50
+
+
+def test_a_wrong_layer_is_named() -> None:
+    found = force(REPRODUCED[0], engine="dense", threads=1)
+    wrong = [replace(one, won=one.won + (one.sum == 20)) for one in found.layers if one.sum != 22]
+    again = reproduce_layers(REPRODUCED[0], wrong, forced=True, engine="plain")
+    assert again.differ == (20, 22)
+    assert again.statement == "the engine plain has other boards or wins at the sums 20, 22"
+
+
+def test_the_record_names_the_engine_and_is_cited(tmp_path: Path, printed) -> None:
+    record = tmp_path / "verdict.json"
+    words = ["force", "2x3", "16", "--engine", "dense", "--again", "plain", "--record", str(record), "-q"]
+    assert "the engine plain counts the same boards and wins in each of 24 layers" in printed(*words)
+    told = json.loads(record.read_text())
+    lines = "".join(f"{one['sum']} {one['boards']} {one['won']}\n" for one in told["layers"])
+    assert told["checksum"] == hashlib.sha256(lines.encode()).hexdigest()
+    assert told["again"]["engine"] == "plain"
+    cited = read_result(record)
+    assert cited.checked == "the engine plain counts the same boards and wins in each of 24 layers"
+    assert cited.text().endswith(f"in each of 24 layers. SHA-256 of the layers: {told['checksum']}.")
+
+
+def test_what_cannot_be_reproduced_is_refused() -> None:
+    with pytest.raises(UsageError, match="choose the engine dense"):
+        force(REPRODUCED[0], engine="search", again="plain", threads=1)
+    with pytest.raises(UsageError, match="reproduced by diagrams or plain, not by 'search'"):
+        force(REPRODUCED[0], engine="dense", again="search", threads=1)
+    with pytest.raises(ResourceError, match=f"the plain rules decide at most {MOST_PLAIN:,}"):
+        force(Game("3x3", 64), engine="dense", again="plain", threads=1)

@@ -53,12 +53,11 @@ def own(tmp_path):
     return write
 
 
-# -- the catalogue -----------------------------------------------------------------------------
-
-
 def test_the_catalogue_has_26_formations_with_different_names():
     assert len(NAMES) == len({name.lower() for name in NAMES}) == 26
     assert NAMES[:3] == ["L3", "L3f", "442"]
+    more_x = [one.name for one in formations() if one.masks and len(one.x_cells) > one.masks[0].count("x")]
+    assert more_x == ["4432f", "4442ff", "4442f"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -78,12 +77,6 @@ def test_each_formation_is_a_game_whose_identity_is_read_back(name):
     for pattern in game.patterns:
         (cell,) = [cell for cell, exponent in enumerate(pattern) if exponent]
         assert cell not in game.held
-
-
-def test_some_formations_have_more_x_than_a_mask_has_cells():
-    assert [one.name for one in formations() if one.masks and len(one.x_cells) > one.masks[0].count("x")] == [
-        "4432f", "4442ff", "4442f"
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -108,9 +101,6 @@ def test_the_pictures_are_those_of_the_catalogue():
     script = [sys.executable, "scripts/make-formation-pictures", "--check"]
     done = subprocess.run(script, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-
-
-# -- games ---------------------------------------------------------------------------------------
 
 
 def test_a_goal_on_every_cell_is_a_goal_and_one_on_some_cells_is_a_pattern():
@@ -144,14 +134,8 @@ def test_steps_and_horizon_say_the_same():
         one.game()
     with pytest.raises(GameError, match="not a power of two"):
         one.game(100)
-
-
-def test_a_goal_sum_has_no_goal_tile():
-    game = formation("442").game(goal_sum=64)
+    game = one.game(goal_sum=64)
     assert (game.goal, game.pattern, game.goal_sum, game.horizon) == (None, None, 64, None)
-
-
-# -- values --------------------------------------------------------------------------------------
 
 
 def test_the_published_value_of_44_to_32():
@@ -224,19 +208,12 @@ def test_the_value_of_each_start_board(tmp_path, space):
     assert float(solution.value) == pytest.approx(mean, abs=1e-15)
     assert json.dumps(solution.as_dict())
     hash(solution.start)
+    assert solve(game.changed(start="after 2,0,0/0,0,0"), space=space).starts_by_board == {}
     if space == "reachable":
         with open_table(tmp_path / "t") as table:
             after = game.start_afters[1]
             stored = table.prober.afterstate(after, table.objectives[0])
         assert float(stored) == pytest.approx(values["2,4,0/0,0,0"], abs=1e-12)
-
-
-def test_a_single_start_has_no_list_of_start_boards():
-    assert solve(Game("2x2", 16)).starts_by_board == {}
-    assert solve(Game("2x2", 16, start="after 2,0/0,0")).starts_by_board == {}
-
-
-# -- files ---------------------------------------------------------------------------------------
 
 
 def test_a_formation_of_ones_own(own):
@@ -252,6 +229,9 @@ def test_a_formation_of_ones_own(own):
     assert wide.largest_goal == 32
     with pytest.raises(GameError, match="from 8 to 32, not 64"):
         wide.game(64)
+    for end, walls in (("#,#", (7, 8)), ("x,x", ())):
+        game = formation(own(f'starts = "2,0,0/0,0,0/0,{end}"')).game(16)
+        assert (game.walls, game.masks) == (walls, ())
 
 
 @pytest.mark.parametrize("text", ["extra = -1000", "horizon = 2"])
@@ -263,36 +243,14 @@ def test_a_formation_without_time_for_a_goal(own, capsys, text):
     assert "can make no goal" in capsys.readouterr().err
 
 
-def test_boards_of_other_sizes_are_sized(own, capsys):
+def test_boards_of_other_sizes_are_sized(own, printed):
     row = "0,0,0,0,0/"
     large = formation(str(own(f"starts = ['2,0,0,0,0/{row}{row}0,0,0,0,x']")))
     assert [size.goal for size in sizes_of(large)][-2:] == [32, 64]
     small = str(own("starts = ['02,0/0,x']"))
-    assert main(["explain", small]) == 0
-    assert "on 2,0/0,x\n" in capsys.readouterr().out
-    assert main(["explain", str(own(WIDE, "wide.toml"))]) == 0
-    assert "ends at the sum 40." in capsys.readouterr().out
+    assert "on 2,0/0,x\n" in printed(f"explain {small}")
+    assert "ends at the sum 40." in printed("explain", str(own(WIDE, "wide.toml")))
     assert [size.goal for size in sizes_of(formation(small))][-1] == 16
-
-
-def test_a_formation_without_x_speaks_of_none(own, capsys):
-    assert main(["plan", "--formation", str(own("starts = ['2,0/0,0']")), "8"]) == 0
-    assert "x " not in capsys.readouterr().out
-
-
-def test_goals_smaller_than_all_measured_ones(capsys):
-    assert main(["plan", "formations", "16"]) == 0
-    shown = capsys.readouterr().out
-    assert any(line.startswith("L3 ") for line in shown.splitlines())
-    assert "Best to" not in shown, "no table to 16 was solved"
-
-
-def test_a_file_may_have_walls_and_x_anywhere(own):
-    walls = formation(own('starts = "2,0,0/0,0,0/0,#,#"'))
-    assert walls.game(16).walls == (7, 8)
-    anywhere = formation(own('starts = "2,0,0/0,0,0/0,x,x"'))
-    assert anywhere.game(16).masks == ()
-    assert anywhere.game(16).walls == ()
 
 
 BAD = {
@@ -342,20 +300,15 @@ def test_files_that_cannot_be_read(tmp_path):
         Formation("x", "own", (), "xx/xx", ())
 
 
-# -- sizes ---------------------------------------------------------------------------------------
-
-
-def test_measured_tables_have_the_boards_of_their_games():
+def test_measured_tables_have_the_boards_of_their_games(own):
+    """What a file describes was never measured."""
+    text = 'name = "442"\nmasks = "..../..../..xx/xxxx"\nstarts = "2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x"\n'
+    assert not size_of_table(formation(own(text)), 128).measured
+    size = size_of_table(formation("44"), 64)
+    assert (size.measured, size.positions_text) == (True, "114,194")
     assert len(measured()) >= 30
     for (name, goal), line in measured().items():
         assert line.boards == sum(boards_by_sum(formation(name).game(goal)).values()), (name, goal)
-
-
-def test_a_measured_table_has_its_positions():
-    assert solve(formation("44").game(64)).positions == measured()["44", 64].positions
-    size = size_of_table(formation("44"), 64)
-    assert (size.measured, size.positions_text) == (True, "114,194")
-    assert size_of_table(formation("442"), 128).positions == 17_812_578
 
 
 def test_estimates_are_marked_and_grow_with_the_goal():
@@ -392,59 +345,33 @@ def test_the_engine_refuses_what_the_list_calls_refused():
     assert size.time_text(2) == "refused"
 
 
-def test_a_formation_of_a_file_is_never_measured(own):
-    text = 'name = "442"\nmasks = "..../..../..xx/xxxx"\nstarts = "2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x"\n'
-    assert not size_of_table(formation(own(text)), 128).measured
-
-
-# -- the command line ------------------------------------------------------------------------------
-
-
-def test_one_goal_of_one_formation(capsys):
-    assert main(["plan", "formations", "64", "-f", "json"]) == 0
-    found = {one["formation"]: one for one in json.loads(capsys.readouterr().out)}
+def test_one_goal_of_one_formation(printed):
+    found = {one["formation"]: one for one in json.loads(printed("plan formations 64 -f json"))}
+    assert found.keys() == set(NAMES)
     assert found["L1"]["goal"] == 64
     # As docs/formations.md solves it.
     assert found["L1"]["chance"] == pytest.approx(0.990459913394, abs=1e-12)
-    assert main(["plan", "--formation", "L1", "64", "-f", "json"]) == 0
-    assert {one["what"] for one in json.loads(capsys.readouterr().out)} >= {
-        "count",
-        "solve for win, no table",
-    }
+    told = {one["what"] for one in json.loads(printed("plan --formation L1 64 -f json"))}
+    assert told >= {"count", "solve for win, no table"}
+    assert "Best to" not in printed("plan formations 16"), "no table to 16 was solved"
 
 
-def test_solve_prints_the_value_of_each_start_board(capsys):
-    assert main(["solve", "--formation", "442", "--rules", "goal-sum = 30", "-q", "-f", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_solve_prints_the_value_of_each_start_board(printed):
+    found = json.loads(printed("solve --formation 442 --rules 'goal-sum = 30' -q -f json"))
     assert list(found["starts_by_board"]) == list(formation("442").starts)
     mean = sum(value[0]["value"] for value in found["starts_by_board"].values()) / 2
     assert found["start"][0]["value"] == pytest.approx(mean, abs=1e-15)
-    assert main(["solve", "--formation", "442", "--rules", "goal-sum = 30", "-q"]) == 0
-    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()[3:]] == [
-        ["from", board] for board in formation("442").starts
-    ]
+    assert [
+        line.split()[:2]
+        for line in printed("solve --formation 442 --rules 'goal-sum = 30' -q").splitlines()[3:]
+    ] == [["from", board] for board in formation("442").starts]
 
 
-@pytest.mark.parametrize("command", ["force", "force --engine reachable", "force --engine diagrams"])
-@pytest.mark.parametrize(
-    ("name", "horizon"), [("44", None), ("44", "24"), ("442t", "40")], ids=["one-mask", "horizon", "masks"]
-)
-def test_what_can_be_forced_in_a_formation(command, name, horizon, capsys):
-    options = ["--spawns", "2", *(["--rules", f"horizon={horizon}"] if horizon else [])]
-    assert main([*command.split(), "--formation", name, "8", *options, "-f", "json"]) == 0
-    game = formation(name).game(8, spawn=0, horizon=int(horizon) if horizon else None)
-    guaranteed = solve(game, "guaranteed").value
-    verdict = "can force" if float(guaranteed) else "cannot force"
-    assert f"the player {verdict} the pattern" in json.loads(capsys.readouterr().out)["statement"]
-
-
-def test_a_formation_has_a_certificate(tmp_path, capsys):
+def test_a_formation_has_a_certificate(tmp_path, printed):
     for name, goal, verdict in (("44", "8", "cannot"), ("442t", "16", "cannot"), ("free10", "16", "can")):
         proof = str(tmp_path / name)
         assert main(["force", "--formation", name, goal, "-q", "--threads", "1", "-c", proof]) == 0
-        capsys.readouterr()
-        assert main(["verify", proof, "-q"]) == 0
-        said = capsys.readouterr().out
+        said = printed(f"verify {proof} -q")
         game = formation(name).game(int(goal))
         assert f"the player {verdict} force the " in said
         assert f"with {len(game.unmergeable)} movable tiles x that never merge" in said
@@ -453,9 +380,8 @@ def test_a_formation_has_a_certificate(tmp_path, capsys):
         assert not game.masks or f" {masks} after each slide" in said
 
 
-def test_the_list_has_a_row_for_each_formation_and_a_column_for_each_goal(capsys):
-    assert main(["plan", "formations"]) == 0
-    legend, table, walls = capsys.readouterr().out.split("\n\n")
+def test_the_list_has_a_row_for_each_formation_and_a_column_for_each_goal(printed):
+    legend, table, walls = printed("plan formations").split("\n\n")
     head, *lines = table.splitlines()
     assert next(line for line in lines if line.startswith("442 ")).split()[3:7] == ["72.2", "%", "to", "512"]
     assert legend.splitlines()[0].endswith("tilebase plan formations 128")
@@ -464,17 +390,8 @@ def test_the_list_has_a_row_for_each_formation_and_a_column_for_each_goal(capsys
     assert [word for word in head.split() if word.isdecimal()] == [str(goal) for goal in GOALS]
 
 
-def test_the_list_for_one_goal_and_its_forms(capsys):
-    assert main(["plan", "formations", "512", "-f", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert {one["formation"] for one in found} == set(NAMES) - {"3x405"}
-    assert main(["plan", "formations", "-f", "csv"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) > 150
-
-
-def test_the_best_for_a_goal_is_named(capsys):
-    assert main(["plan", "formations", "128", "--threads", "2"]) == 0
-    shown = capsys.readouterr().out
+def test_the_best_for_a_goal_is_named(printed):
+    shown = printed("plan formations 128 --threads 2")
     lines = shown.splitlines()
     names = [line.split()[0] for line in lines[1 : lines.index("")]]
     assert names[:4] == ["L1", "44", "442", "L3"], "the soonest first"

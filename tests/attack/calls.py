@@ -48,9 +48,7 @@ def attack(case: Case) -> None:
     previous = signal.signal(signal.SIGALRM, _too_long)
     try:
         for _ in range(CALLS):
-            function = case.rng.choice(FUNCTIONS)
-            thing, other = _thing(case.rng), _thing(case.rng)
-            _call(case, function, thing, other)
+            _call(case, case.rng.choice([*CALLS_OF]), _thing(case.rng), _thing(case.rng))
     finally:
         signal.signal(signal.SIGALRM, previous)
 
@@ -59,13 +57,12 @@ def _too_long(number: int, frame: FrameType | None) -> None:
     raise TimeoutError(f"more than {SECONDS} seconds")
 
 
-def _call(case: Case, function: Callable[..., Any], thing: Any, other: Any) -> None:
-    name = function.__name__.strip("_")
+def _call(case: Case, name: str, thing: Any, other: Any) -> None:
     lines = f"{name}: {thing!r}, {other!r}"[:2000]
     case.done["calls"] += 1
     signal.alarm(SECONDS)
     try:
-        function(thing, other, case.rng)
+        CALLS_OF[name](thing, other, case.rng)
     except (TilebaseError, TypeError) as error:
         case.done["refused"] += 1
         fit = len(str(error)) < 1000 and "\n" not in str(error).strip()
@@ -84,9 +81,6 @@ def _thing(rng: random.Random) -> Any:
         [cells[: len(cells) // 2], cells[len(cells) // 2 :]],
     )  # fmt: skip
     return rng.choice(rng.choice((WORDS, NUMBERS, of_boards, of_boards, OBJECTS)))
-
-
-# -- what is called -----------------------------------------------------------------------------------
 
 
 def _game(thing: Any, other: Any, rng: random.Random) -> None:
@@ -108,11 +102,6 @@ def _board(thing: Any, other: Any, rng: random.Random) -> None:
     assert Board.read(board.game, board.key) == board
 
 
-def _drawing(thing: Any, other: Any, rng: random.Random) -> None:
-    game = rng.choice(GAMES)
-    Board(game, game.starts()[0][0]).svg(thing)
-
-
 def _rules(thing: Any, other: Any, rng: random.Random) -> None:
     game = rng.choice(GAMES)
     cells = game.check(thing)
@@ -121,22 +110,10 @@ def _rules(thing: Any, other: Any, rng: random.Random) -> None:
     assert orbit_size(game, cells) >= 1
 
 
-def _key(thing: Any, other: Any, rng: random.Random) -> None:
-    Board.from_key(rng.choice(GAMES), thing)
-
-
-def _array(thing: Any, other: Any, rng: random.Random) -> None:
-    Board.from_numpy(rng.choice(GAMES), thing, exponents=rng.random() < 0.5)
-
-
 def _objective(thing: Any, other: Any, rng: random.Random) -> None:
     name = rng.choice(("win", "lower", "score", thing))
     one = Objective(name, rng.choice(("", thing)), other if rng.random() < 0.5 else 1)
     assert Objective.from_identity(one.identity) == one
-
-
-def _objectives(thing: Any, other: Any, rng: random.Random) -> None:
-    parse_objectives(thing if isinstance(thing, str) else "win", other)
 
 
 def _index(thing: Any, other: Any, rng: random.Random) -> None:
@@ -150,14 +127,6 @@ def _probe(thing: Any, other: Any, rng: random.Random) -> None:
         table.start[thing]
     else:
         table.probe(thing, *([other] if rng.random() < 0.3 else []))
-
-
-def _open(thing: Any, other: Any, rng: random.Random) -> None:
-    open_table(thing)
-
-
-def _bound(thing: Any, other: Any, rng: random.Random) -> None:
-    assert bound(Game("2x2", thing, spawn=other)).possible >= 1
 
 
 @cache
@@ -174,6 +143,17 @@ def _table(number: int) -> Table:
     return open_table(folder)
 
 
-FUNCTIONS: tuple[Callable[..., None], ...] = (
-    _game, _board, _drawing, _rules, _key, _array, _objective, _objectives, _index, _probe, _open, _bound,
-)  # fmt: skip
+CALLS_OF: dict[str, Callable[[Any, Any, random.Random], Any]] = {
+    "game": _game,
+    "board": _board,
+    "drawing": lambda thing, _, rng: Board(game := rng.choice(GAMES), game.starts()[0][0]).svg(thing),
+    "rules": _rules,
+    "key": lambda thing, _, rng: Board.from_key(rng.choice(GAMES), thing),
+    "array": lambda thing, _, rng: Board.from_numpy(rng.choice(GAMES), thing, exponents=rng.random() < 0.5),
+    "objective": _objective,
+    "objectives": lambda thing, other, _: parse_objectives(thing if isinstance(thing, str) else "win", other),
+    "index": _index,
+    "probe": _probe,
+    "open": lambda thing, *_: open_table(thing),
+    "bound": lambda thing, other, _: bound(Game("2x2", thing, spawn=other)),
+}

@@ -22,25 +22,13 @@ REFUSED = object()
 
 @dataclass(frozen=True)
 class Failure:
-    """Something that is not as promised.
-
-    Attributes
-    ----------
-    attack, seed:
-        The case; ``scripts/attack ATTACK --seed SEED --count 1`` is the same case again.
-    kind:
-        A few words by which failures are counted.
-    what:
-        What was expected and what was found.
-    lines:
-        Python lines or a command that show it.
-    """
+    """Something that is not as promised."""
 
     attack: str
-    seed: int
-    kind: str
-    what: str
-    lines: str
+    seed: int  # ``scripts/attack ATTACK --seed SEED --count 1`` is the same case again
+    kind: str  # a few words by which failures are counted
+    what: str  # what was expected and what was found
+    lines: str  # Python lines or a command that show it
 
     def __str__(self) -> str:
         again = f"scripts/attack {self.attack} --seed {self.seed} --count 1"

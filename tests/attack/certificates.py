@@ -14,23 +14,12 @@ import second_reader
 from attack.case import Case
 from attack.random_games import random_game
 from attack.rules import MEASURES, TooLargeError
+from conformance.engines import can_be_certified
+from conformance.games import SMALL_GAMES
 from tilebase import Game, UsageError, force
 from tilebase.check import RefusedError, check_certificate
 
-GAMES: tuple[tuple[str, int, dict[str, Any]], ...] = (
-    ("2x2", 8, {"start": "empty"}),
-    ("2x2", 16, {"start": "empty"}),
-    ("2x2", 8, {}),
-    ("2x2", 16, {"spawn": 0, "start": "empty"}),
-    ("2x2", 32, {"spawn": 1}),
-    ("2x2", 16, {"limits": "8,8/8,4", "start": "empty"}),
-    ("2x3", 16, {"start": "empty"}),
-    ("2x3", 32, {"start": "2,4,0/8,16,0"}),
-    ("2x3", 16, {"limits": "8,8,8/8,8,4", "start": "empty"}),
-    ("1x5", 8, {"start": "empty"}),
-    ("1x4", 8, {"spawn": 0, "start": "empty"}),
-    ("1x2x2", 8, {"start": "empty"}),
-)
+GAMES = [game for game in SMALL_GAMES if can_be_certified(game)]
 GUARANTEED = list(MEASURES).index("guaranteed")
 MUTANTS = 20
 """Changed certificates in a case."""
@@ -49,8 +38,8 @@ def sound(rng: random.Random, folder: Path) -> tuple[str, dict[str, Any], list[s
             return drawn.lines, *certificate(drawn.game, folder)
         except UsageError:  # a game that is not asked: a score, walls, the start of none
             continue
-    shape, goal, options = rng.choice(GAMES)
-    return f"Game({shape!r}, {goal}, **{options})", *certificate(Game(shape, goal, **options), folder)
+    game = rng.choice(GAMES)
+    return repr(game), *certificate(game, folder)
 
 
 def certificate(game: Game, folder: Path) -> tuple[dict[str, Any], list[str]]:

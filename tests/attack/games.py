@@ -16,13 +16,12 @@ from typing import Any
 
 import second_reader
 from attack.case import REFUSED, Case
-from attack.processes import contents
 from attack.random_games import DrawnGame, large_game, random_boards, random_game
 from attack.rules import MEASURES, Board, TooLargeError, X
 from conformance.engines import ENGINES, Bench
 from conformance.games import boards_of
 from conformance.queries import DISCOUNT, QUERIES, fits
-from stored import number_of
+from stored import contents, number_of
 from tilebase import Below, open_table, solve, verify_table
 from tilebase.counting.counts import shown_names
 from tilebase.errors import MissingBoardError
@@ -47,9 +46,6 @@ def attack(case: Case) -> None:
     check_slides(case, large_game(case.rng))
     check_engines(case, drawn)
     check_tables(case, drawn)
-
-
-# -- the oracle and the slides, by the plain rules -----------------------------------------------------
 
 
 def check_oracle(case: Case, drawn: DrawnGame) -> None:
@@ -106,9 +102,6 @@ def check_slides(case: Case, drawn: DrawnGame) -> None:
         case.done["boards slid"] += 1
 
 
-# -- the engines, by the oracle ------------------------------------------------------------------------
-
-
 def check_engines(case: Case, drawn: DrawnGame) -> None:
     """A few of the engines of the conformance suite, each asked one thing."""
     game, bench = drawn.game, Bench(case.folder)
@@ -131,9 +124,6 @@ def check_engines(case: Case, drawn: DrawnGame) -> None:
             case.done["engines asked"] += 1
     finally:
         del os.environ["TILEBASE_OBJECTIVES"]
-
-
-# -- tables --------------------------------------------------------------------------------------------
 
 
 def draw_objectives(rng: random.Random, drawn: DrawnGame) -> list[Objective]:

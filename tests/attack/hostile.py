@@ -18,6 +18,7 @@ from attack.case import Case
 from attack.made import Files, made
 from attack.processes import put, run
 from attack.strange import FRACTIONS, JSON, WORDS, members
+from serving import Inside
 from tilebase.runtime.documents import sealed
 from tilebase.web.app import make_app
 from tilebase.web.collection import Collection
@@ -65,24 +66,9 @@ def attack(case: Case) -> None:
 def serve(case: Case, folder: Path, lines: str) -> None:
     """Ask the explorer for what a thing says of itself: its status may be 500, but no handler is missing."""
     app = make_app(Collection([folder]))
-    for path in ("/api/tables", "/api/tables/t"):
-        case.call(f"GET {path}", lines, asyncio.run, get(app, path))
-
-
-async def get(app: Any, path: str) -> None:
-    """Send a request; what no handler turns into an answer is raised."""
-    scope = {
-        "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "path": path,
-        "root_path": "", "query_string": b"", "headers": [(b"host", b"x")], "client": ("127.0.0.1", 1),
-    }  # fmt: skip
-
-    async def receive() -> Any:
-        return {"type": "http.request"}
-
-    async def send(_: Any) -> None:
-        pass
-
-    await app(scope, receive, send)
+    with asyncio.Runner() as runner:
+        for path in ("/api/tables", "/api/tables/t"):
+            case.call(f"GET {path}", lines, Inside(app, runner).get, path)
 
 
 def spoil(rng: random.Random, files: Files, name: str) -> str:

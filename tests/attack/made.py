@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from attack.processes import contents, put
+from attack.processes import put
+from stored import contents
 from tilebase import Game, count, force, solve, symbolic, thin
 
 GAME, OBJECTIVES = Game("2x3", 16), "win,lower,guaranteed"
@@ -29,8 +30,7 @@ def _zip(folder: Path) -> None:
     folder.mkdir()
     with zipfile.ZipFile(folder / "t.zip", "w") as archive:
         for name, data in made("table").items():
-            if not name.endswith("/"):
-                archive.writestr(name, data)
+            archive.writestr(name, data)
 
 
 def _thin(folder: Path) -> None:
