@@ -241,6 +241,8 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
     start = getattr(options, "start", None)
     if start is None or start == type(options).start:
         return found
+    if start in ("two-tiles", "empty"):
+        raise UsageError(f"--start {start} and --formation contradict each other: give a board as the start")
     from tilebase.tables.large_tiles import started_from
 
     return started_from(found, start)
