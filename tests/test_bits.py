@@ -28,7 +28,7 @@ from tilebase.dense import plan as plans
 from tilebase.dense.backends import bits
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
-from tilebase.dense.sizes import LISTS, Matrices, outer_and_inner
+from tilebase.dense.sizes import LISTS, Matrices, outer_and_inner, table_bytes
 from tilebase.errors import CorruptError, ResourceError, StorageError
 from tilebase.files.run import first_sum
 from tilebase.files.work_folders import list_runs, remove_runs
@@ -80,7 +80,7 @@ GAMES = pytest.mark.parametrize(
     "game",
     [
         LIMITED,
-        Game("2x5", 32, start="empty"),
+        Game("2x5", 32, start="empty", goal_sum=42),
         Game("2x5", 16, start="empty", pattern="8,*,*,*,8/*,*,8,*,*|*,4,*,*,*/*,8,8,*,*"),
         Game("3x4", 16, start="empty", limits="8,8,8,8/8,4,4,8/8,8,8,4"),
         Game("2x2x3", 16, start="empty"),
@@ -281,11 +281,16 @@ def test_mirror_images_change_no_board(game, mirrors, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("shape", "goal", "forced"), [("2x3", 32, False), ("2x4", 32, True), ("3x3", 32, True)]
-)
-def test_two_large_tiles_anywhere(shape, goal, forced, tmp_path):
-    """A pattern of 36 in words of ten bits: the same boards as the diagrams count."""
-    game = Game(shape, goal, pattern="two", start="empty")
+    ("shape", "goal", "rules", "forced"),
+    [
+        ("2x3", 32, {"pattern": "two"}, False), ("2x4", 32, {"pattern": "two"}, True),
+        ("3x3", 32, {"pattern": "two"}, True), ("2x3", 32, {"goal_sum": 36}, True),
+        ("2x3", 32, {"goal_sum": 38}, False),
+    ],
+)  # fmt: skip
+def test_large_tiles_and_sums(shape, goal, rules, forced):
+    """Patterns of two tiles, 36 in words of ten bits, and sums: the same boards as the diagrams count."""
+    game = Game(shape, goal, start="empty", **rules)
     found = force(game, engine="dense", again="diagrams")
     assert found.forced is forced
     assert found.again is not None
@@ -341,6 +346,8 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert Plan.of(index, guaranteed, replace(AMPLE, memory=least)).whole_bytes == least
     assert not Plan.of(index, guaranteed, replace(AMPLE, memory=least - 1)).as_bits
     assert Plan.of(index, Objective("lower"), AMPLE).words is None
+    low = PerfectIndex(index.game.changed(goal_sum=160))
+    assert 0 < table_bytes(low, merge="") < 0.9 * table_bytes(index, merge="")
 
 
 @pytest.mark.parametrize("game", [LIMITED, MIRRORED_GAME], ids=str)

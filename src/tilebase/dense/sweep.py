@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
@@ -492,7 +492,7 @@ class SweepPass:
             )
 
     def _matrices(
-        self, name: Any, sides: dict[Any, Matrices], begin: int = 0
+        self, name: Any, sides: Mapping[Any, Matrices], begin: int = 0
     ) -> dict[Any, matrices.Matrices]:
         """Return matrices in a buffer, which later layers use again."""
         words = begin + sum(one.size for one in sides.values()) + 1  # a run of bits may be read with the next
