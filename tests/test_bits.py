@@ -24,7 +24,7 @@ from tilebase.dense import plan as plans
 from tilebase.dense.backends import bits
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
-from tilebase.dense.sizes import LISTS, Matrices, outer_and_inner
+from tilebase.dense.sizes import LISTS, Matrices, outer_and_inner, table_bytes
 from tilebase.errors import ResourceError, StorageError
 from tilebase.files.run import first_sum
 from tilebase.game.game import Game
@@ -75,7 +75,7 @@ GAMES = pytest.mark.parametrize(
     "game",
     [
         LIMITED,
-        Game("2x5", 32, start="empty"),
+        Game("2x5", 32, start="empty", goal_sum=42),
         Game("2x5", 16, start="empty", pattern="8,*,*,*,8/*,*,8,*,*|*,4,*,*,*/*,8,8,*,*"),
         Game("3x4", 16, start="empty", limits="8,8,8,8/8,4,4,8/8,8,8,4"),
         Game("2x2x3", 16, start="empty"),
@@ -261,6 +261,24 @@ def test_mirror_images_change_no_board(game, mirrors, tmp_path, monkeypatch):
     assert solved(tmp_path / "sums-of-all", game) == wins
 
 
+@pytest.mark.parametrize(
+    ("shape", "goal", "rules", "forced"),
+    [
+        ("2x3", 32, {"pattern": "two"}, False), ("2x4", 32, {"pattern": "two"}, True),
+        ("3x3", 32, {"pattern": "two"}, True), ("2x3", 32, {"goal_sum": 36}, True),
+        ("2x3", 32, {"goal_sum": 38}, False),
+    ],
+)  # fmt: skip
+def test_large_tiles_and_sums(shape, goal, rules, forced):
+    """Patterns of two tiles, 36 in words of ten bits, and sums: the same boards as the diagrams count."""
+    game = Game(shape, goal, start="empty", **rules)
+    found = force(game, engine="dense", again="diagrams")
+    assert found.forced is forced
+    assert found.again is not None
+    assert not found.again.differ
+    assert force(game, engine="search").forced is forced
+
+
 def test_a_quarter_is_stored_and_worked_out():
     """The sums near the middle are more than a quarter; the larger the goal, the fewer these are."""
     for goal, least, most in ((16, 1.8, 2), (64, 3, 3.2), (256, 3.6, 3.8)):
@@ -293,6 +311,8 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert Plan.of(index, guaranteed, replace(AMPLE, memory=least)).whole_bytes == least
     assert not Plan.of(index, guaranteed, replace(AMPLE, memory=least - 1)).as_bits
     assert Plan.of(index, Objective("lower"), AMPLE).words is None
+    low = PerfectIndex(index.game.changed(goal_sum=160))
+    assert 0 < table_bytes(low, merge="") < 0.9 * table_bytes(index, merge="")
 
 
 @pytest.mark.parametrize("method", ["write_at", "write_all", "read_at", "rename"])

@@ -3,7 +3,7 @@
 The boards of a *placement*, a set of cells with tiles k, are matrices as in `_kernels.bits`, by the sum of
 the other tiles of an outer half.  A slide can move tiles k, and make some.  So it leads from one matrix to
 several: those of other placements, or of their images under a symmetry, which are stored by all four halves.
-Where tiles k stay, 64 boards are done at a time; others are looked up one by one, if they are not won yet.
+Boards are looked up one by one, if they are not won yet.
 
 No mirror image is used: the rows of a matrix follow each other, from the first word of class 0 on.
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from tilebase._kernels.dense import Array
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.matrices import ALL, copy_row, or_row, rearrange, space_rows, transpose, words_of
+from tilebase._kernels.matrices import ALL, or_row, rearrange, space_rows, transpose, words_of
 from tilebase._kernels.scalar import U0, U1, U6, U63, ones, trailing_zeros
 
 MOVES = 128
@@ -35,7 +35,6 @@ class Slides(NamedTuple):
     lower: Array  # uint64: four bits e of lower[n] are the number of cells that are empty or hold less than e
     word: Array  # int64: word[h] is where the sum h begins in the rows of bits below, of inner halves
     moving: Array  # uint64: moving[d, w]: the half boards that slide d changes
-    leaving: Array  # uint64: leaving[d, w]: those of which slide d moves tiles k, or makes some
     some: Array  # uint64: some[e, t, w]: those with at least t cells lower than e
 
 
@@ -45,7 +44,6 @@ class Pairs(NamedTuple):
     matrix: Array  # int64: matrix[d, a, b] is the row of `Stored` for both, -1 if every board is won
     outer: Array  # int64: outer[d, a, b] is the row of `Slides.at` for the outer half
     inner: Array  # int64: inner[d, a, b] is that for the inner half
-    own: Array  # int64: own[d] are a and b if slide d moves no tile k, -1 if it always moves one
     less: Array  # int64: less[d, a] is what merges into tiles k take from the sum of the outer half
 
 
@@ -65,21 +63,6 @@ class SweepScratch(NamedTuple):
     step: Array  # uint64: step[d, a, b] is the number of bits in one of its rows; 0 if all boards are won
     base: Array  # uint64: base[b] is the bit where the row begins to which a row leads
     lead: Array  # uint32: lead[d, a, c] is b for column c, in 8 bits, and its column there, in 24
-
-
-@scalar
-def _transpose(source, rows, columns, out, scratch):
-    """Transpose a matrix whose rows follow each other."""
-    space_rows(scratch.at, rows, words_of(columns))
-    _transpose_rows(source, rows, columns, out, scratch)
-
-
-@scalar
-def _transpose_rows(source, rows, columns, out, scratch):
-    """Transpose rows that begin where ``scratch.at`` says."""
-    scratch.bits[:rows] = columns
-    space_rows(scratch.to, columns, words_of(rows))
-    transpose(source, rows, out, False, scratch)
 
 
 @scalar
@@ -121,49 +104,18 @@ def _list_possible(row, columns, k, outer, inner, word, fresh, possible):
                 possible[w] &= inner.some[e, needed, word + w]
 
 
-@scalar
-def _or_own_slides(h, g, outer, inner, pairs, here, out, to, work):
-    """Add to `out`, from word `to`, what is won by slides that move no tile k: `_kernels.bits._or_slides`."""
-    row0, column0 = outer.begins[h], inner.begins[g]
-    rows, columns = outer.begins[h + 1] - row0, inner.begins[g + 1] - column0
-    wide, high = words_of(columns), words_of(rows)
-    _transpose(here, rows, columns, work.transposed, work)
-    work.transposed[columns * high : (columns + 1) * high] = U0
-    for d in range(len(outer.to)):
-        a, b = pairs.own[d, 0], pairs.own[d, 1]
-        if a < 0:
-            continue
-        # The columns are rows of the transposed matrix; then the rows of what is transposed back.
-        of_outer, of_inner = pairs.outer[d, a, b], pairs.inner[d, a, b]
-        for column in range(columns):
-            n = column0 + column
-            leads = np.int64(inner.to[d, n]) & (MOVES - 1) == b
-            work.at[column] = (np.int64(inner.at[of_inner, n]) if leads else columns) * high
-        _transpose_rows(work.transposed, columns, rows, work.back, work)
-        for row in range(rows):
-            n = row0 + row
-            if np.int64(outer.to[d, n]) & (MOVES - 1) == a:
-                source, at = np.int64(outer.at[of_outer, n]) * wide, to + row * wide
-                for k in range(wide):
-                    moved = ALL if outer.to[d, n] & MOVES else inner.moving[d, inner.word[g] + k]
-                    out[at + k] |= work.back[source + k] & moved
-
-
 @kernel()
-def slide_sweep(sums, units, outer, inner, pairs, fresh, own, stored, out, work, scratch):
+def slide_sweep(sums, units, outer, inner, pairs, fresh, stored, out, scratch):
     """Write to `out` which states of a placement some slide along the lines of the halves wins.
 
-    `own` is the row of `stored` for the placement.  `fresh` is the largest exponent that is spawned if only
-    states are counted that corollary 7 allows, otherwise -1.
+    `fresh` is the largest exponent that is spawned if only states are counted that corollary 7 allows,
+    otherwise -1.
     """
     base, possible, words = scratch.base, scratch.possible, stored.words
     for h in sums:
         row0, column0 = outer.begins[h], inner.begins[units - h]
         columns, word = inner.begins[units - h + 1] - column0, inner.word[units - h]
         wide, begin = words_of(columns), out.at[h, 0]
-        for k in range(begin, begin + (outer.begins[h + 1] - row0) * wide):
-            out.words[k] = U0
-        _or_own_slides(h, units - h, outer, inner, pairs, words[stored.at[own, h] :], out.words, begin, work)
         _list_targets(h, column0, columns, outer, inner, pairs, stored, scratch)
         for row in range(row0, outer.begins[h + 1]):
             to = begin + (row - row0) * wide
@@ -172,22 +124,20 @@ def slide_sweep(sums, units, outer, inner, pairs, fresh, own, stored, out, work,
             counted = U0
             for k in range(wide):
                 counted |= possible[k]
-                out.words[to + k] &= possible[k]
+                out.words[to + k] = U0
             for d in range(len(outer.to) if counted else 0):
                 a = np.int64(outer.to[d, row]) & (MOVES - 1)
-                still, stays = not outer.to[d, row] & MOVES, a == pairs.own[d, 0]
+                still = not outer.to[d, row] & MOVES
                 # The row to which this one leads, for each placement to which the inner half can lead.
                 for b in range(pairs.matrix.shape[2]):
                     at = np.uint64(outer.at[pairs.outer[d, a, b], row])
                     base[b] = scratch.begin[d, a, b] + at * scratch.step[d, a, b]
-                # The boards that are not won yet and whose tiles k the slide moves, one by one.
+                # The boards that are not won yet and that the slide moves, one by one.
                 for k in range(wide):
                     found = out.words[to + k]
                     left = possible[k] & ~found
                     if still:
                         left &= inner.moving[d, word + k]
-                    if stays:
-                        left &= inner.leaving[d, word + k]
                     while left:
                         j = trailing_zeros(left)
                         lead = scratch.lead[d, a, np.uint64(64 * k) + j]
@@ -211,26 +161,10 @@ def exchange(sums, units, outer, inner, layer, out, work):
         g = units - h
         rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
         source, to = layer.words[layer.at[h, 0] :], out.words[out.at[g, 0] :]
-        _transpose(source, rows, columns, to, work)
-
-
-@kernel()
-def copy_image(sums, units, left, right, rows_of, columns_of, layer, out, work):
-    """Write states by the left halves that are images of those by the top halves.
-
-    ``rows_of[n]`` and ``columns_of[n]`` are the row and the column of the image of a half board.
-    """
-    for h in sums:
-        row0, column0 = left.begins[h], right.begins[units - h]
-        rows, columns = left.begins[h + 1] - row0, right.begins[units - h + 1] - column0
-        wide, high, begin = words_of(columns), words_of(rows), out.at[h, 0]
-        _transpose(layer.words[layer.at[h, 0] :], rows, columns, work.transposed, work)
-        for column in range(columns):
-            work.at[column] = np.int64(columns_of[column0 + column]) * high
-        _transpose_rows(work.transposed, columns, rows, work.back, work)
-        for row in range(rows):
-            source = np.int64(rows_of[row0 + row]) * wide
-            copy_row(out.words, begin + row * wide, work.back, source, wide)
+        work.bits[:rows] = columns
+        space_rows(work.at, rows, words_of(columns))
+        space_rows(work.to, columns, words_of(rows))
+        transpose(source, rows, to, False, work)
 
 
 @kernel()

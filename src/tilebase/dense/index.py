@@ -355,8 +355,9 @@ class PerfectIndex:
 
     @property
     def most_units(self) -> int | None:
-        """The largest of them below the horizon; None if there is no horizon."""
-        return None if self.game.horizon is None else self.units(self.game.last_sum)
+        """The largest of them that spawns lead to below a horizon or goal sum; None without these."""
+        ends = [end for end in (self.game.horizon, self.game.goal_sum) if end is not None]
+        return self.units(min(ends) - 2 + 2 ** max(self.game.spawn_exponents)) if ends else None
 
     def layer(self, total: int, keep: Array | None = None) -> LayerMap:
         """Return the blocks of one sum; with `keep`, a mask of blocks in order, only those, ranked from 0."""

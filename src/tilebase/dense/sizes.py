@@ -94,7 +94,7 @@ def half_counts(first: Part, second: Part) -> Array:
 
 
 def half_begins(index: PerfectIndex, first: Part, second: Part) -> Array:
-    """Return where the half boards of each sum begin, and where the last ones end, up to the horizon."""
+    """Return where the half boards of each sum begin, and where the last ones end, as far as layers need."""
     counts = half_counts(first, second)
     if index.most_units is not None:
         counts = counts[: index.most_units + 1]

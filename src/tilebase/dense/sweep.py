@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
@@ -201,11 +201,9 @@ class HalfBoards:
                 row[:] = np.packbits(all_bits, bitorder="little").view(WORD)
             return found
 
-        own = [placed.index(self.held, 1) if self.held in placed[1:] else -1 for placed in after]
         some = rows(count >= t for count in low for t in range(len(free) + 2))
         return kernels.Slides(
             self.begins, to, at, lower, word, rows(to >= kernels.MOVES),
-            rows(one & (kernels.MOVES - 1) != slot for one, slot in zip(to, own, strict=True)),
             some.reshape(len(low), len(free) + 2, -1),
         )  # fmt: skip
 
@@ -233,25 +231,15 @@ class Whole(Matrices):
 
 
 class Orbit:
-    """An orbit of placements: the one that is stored, how many there are, its halves, and its slides.
+    """An orbit of placements: the one that is stored, how many there are, and its halves.
 
-    Attributes
-    ----------
-    image:
-        If a symmetry keeps the placement and maps the left half of the board to the top half: the rows and
-        columns to which it maps left and right halves.  Then slides along rows decide those along columns.
-    pairs:
-        For the top half, and unless there is an `image` for the left half, where slides lead.
+    `pairs` says where slides along the lines of the top and of the left half lead.
     """
 
     def __init__(self, sweep: SweepPass, cells: Placement, weight: int) -> None:
         self.cells, self.weight = cells, weight
         self.halves = tuple(sweep.half(half, cells & sweep.halves[half]) for half in range(4))
-        self.image: tuple[Array, ...] | None = None
         self.pairs: dict[int, kernels.Pairs] = {}
-        if symmetry := sweep.symmetry(cells, LEFT, [TOP]):
-            sides = ((self.halves[one], self.halves[other]) for one, other in ((LEFT, TOP), (RIGHT, BOTTOM)))
-            self.image = tuple(other.ranks(mapped(symmetry, one.boards())) for one, other in sides)
 
 
 def mapped(symmetry: Cells, cells: dict[int, Any]) -> dict[int, Any]:
@@ -294,7 +282,7 @@ class SweepPass:
         self._orbits = [Orbit(self, placement, count) for placement, count in self._sizes.items()]
         self._number = {orbit.cells: r for r, orbit in enumerate(self._orbits)}
         for orbit in self._orbits:
-            orbit.pairs = {half: self._pairs(orbit, half) for half in ([TOP] if orbit.image else [TOP, LEFT])}
+            orbit.pairs = {half: self._pairs(orbit, half) for half in (TOP, LEFT)}
         self._pool = Pool(threads)
         self._buffers: dict[Any, Array] = {}
         self._states: dict[int, dict[int, matrices.Matrices]] = {}
@@ -322,16 +310,9 @@ class SweepPass:
         last, top, left = (len(placement & cells) for cells in (self.parts[3], *self.halves[::2]))
         return -last, top, left, sorted(placement)
 
-    def symmetry(self, placement: Placement, half: int, wanted: Iterable[int]) -> Cells | None:
-        """Return a symmetry that maps a placement to the one that is stored, and a half to a wanted one."""
-        ends = [self.halves[one] for one in wanted]
-        for p in self._group:
-            if (
-                self._image(p, placement) == self._stored[placement]
-                and self._image(p, self.halves[half]) in ends
-            ):
-                return p
-        return None
+    def _symmetry(self, placement: Placement) -> Cells:
+        """Return a symmetry that maps a placement to the one that is stored."""
+        return next(p for p in self._group if self._image(p, placement) == self._stored[placement])
 
     def directions(self, half: int) -> list[str]:
         """Return the slides that keep what is in a half; what keeps both halves is of the top."""
@@ -364,21 +345,17 @@ class SweepPass:
         outer, inner = orbit.halves[half], orbit.halves[half ^ 1]
         shape = len(outer.after), *(max(map(len, side.after), default=1) for side in (outer, inner))
         matrix, rows, columns = np.full(shape, -1), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        own, less = np.full((len(outer.after), 2), -1), np.zeros(shape[:2], dtype=np.int64)
+        less = np.zeros(shape[:2], dtype=np.int64)
         for d, (tops, bottoms) in enumerate(zip(outer.after, inner.after, strict=True)):
-            if outer.held in tops[1:] and inner.held in bottoms[1:]:
-                own[d] = tops.index(outer.held, 1), bottoms.index(inner.held, 1)
             for (a, top), (b, bottom) in product(enumerate(tops[1:], 1), enumerate(bottoms[1:], 1)):
                 less[d, a] = (len(top) - len(outer.held)) * self._units
                 if (stored := self._stored.get(top | bottom)) is None:
                     continue  # neighbours in the two halves
-                r = self._number[stored]
-                ends = [TOP, BOTTOM] if self._orbits[r].image else [TOP, BOTTOM, LEFT, RIGHT]
-                symmetry = self.symmetry(top | bottom, half, ends)
-                assert symmetry is not None
-                matrix[d, a, b] = 4 * r + self.halves.index(self._image(symmetry, self.halves[half]))
+                symmetry = self._symmetry(top | bottom)
+                there = self.halves.index(self._image(symmetry, self.halves[half]))
+                matrix[d, a, b] = 4 * self._number[stored] + there
                 rows[d, a, b], columns[d, a, b] = outer.image(d, a, symmetry), inner.image(d, b, symmetry)
-        return kernels.Pairs(matrix, rows, columns, own, less)
+        return kernels.Pairs(matrix, rows, columns, less)
 
     # -- the pass ------------------------------------------------------------------------------------
 
@@ -419,15 +396,10 @@ class SweepPass:
             for r, orbit, units in layer
             for half in range(4)
         }
-        # The matrices of afterstates, behind words of ones; those of an image are in none.
-        stored = [
-            key
-            for key in sides
-            if key[1] in self._orbits[key[0]].pairs or key[1] ^ 1 in self._orbits[key[0]].pairs
-        ]
+        # The matrices of afterstates, behind words of ones.
         shape = 4 * len(self._orbits), max((len(one.at) for one in sides.values()), default=0)
         at, wide = np.full(shape, -1, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-        afters = self._matrices("afterstates", {key: sides[key] for key in stored}, self._ones)
+        afters = self._matrices("afterstates", sides, self._ones)
         for (r, half), found in afters.items():
             row, sums = 4 * r + half, slice(len(found.at))
             at[row, sums], wide[row, sums] = found.at[:, 0], found.wide[:, 0]
@@ -439,7 +411,7 @@ class SweepPass:
         columns = self._matrices("columns", {r: sides[r, LEFT] for r, _, _ in layer})
         counts = {r: np.zeros((len(sides[r, TOP].at), 3), dtype=WORD) for r, _, _ in layer}
         # For each step, of each placement the half that is outside, the kernel, and what it takes.
-        fold, turn, across, slide, copy, join = steps = [list[Work]() for _ in range(6)]
+        fold, turn, across, slide, join = steps = [list[Work]() for _ in range(5)]
         for r, orbit, units in layer:
             top, bottom, left, right = (half.packed for half in orbit.halves)
             outer, inner = (half.arrays for half in orbit.halves[:2])
@@ -450,15 +422,11 @@ class SweepPass:
             for half, pairs in orbit.pairs.items():
                 halves = (side.slides for side in (orbit.halves[half], orbit.halves[half ^ 1]))
                 out = states[r] if half == TOP else columns[r]
-                args = units, *halves, pairs, self._fresh, 4 * r + half, known, out
+                args = units, *halves, pairs, self._fresh, known, out
                 slide.append((r, half, kernels.slide_sweep, args))
-            if orbit.image:
-                args = units, left, right, *orbit.image, states[r], columns[r]
-                copy.append((r, LEFT, kernels.copy_image, args))
-            else:
-                by_left = afters[r, LEFT]
-                turn.append((r, LEFT, kernels.turn, (units, left, right, bottom, by_top, by_left)))
-                across.append((r, LEFT, kernels.exchange, (units, left, right, by_left, afters[r, RIGHT])))
+            by_left = afters[r, LEFT]
+            turn.append((r, LEFT, kernels.turn, (units, left, right, bottom, by_top, by_left)))
+            across.append((r, LEFT, kernels.exchange, (units, left, right, by_left, afters[r, RIGHT])))
             halves = (orbit.halves[half].slides for half in (TOP, BOTTOM))
             args = (
                 units,
@@ -486,7 +454,7 @@ class SweepPass:
 
         def do(job: tuple[Work, Array], spare: Any) -> None:
             (_, _, kernel, args), sums = job
-            kernel(sums, *args, *spare[: 1 + (kernel is kernels.slide_sweep)])
+            kernel(sums, *args, spare[kernel is kernels.slide_sweep])
 
         self._pool.together(lambda spare, stop: drain(waiting, lambda job: do(job, spare), stop), spares)
 
@@ -524,7 +492,7 @@ class SweepPass:
             )
 
     def _matrices(
-        self, name: Any, sides: dict[Any, Matrices], begin: int = 0
+        self, name: Any, sides: Mapping[Any, Matrices], begin: int = 0
     ) -> dict[Any, matrices.Matrices]:
         """Return matrices in a buffer, which later layers use again."""
         words = begin + sum(one.size for one in sides.values()) + 1  # a run of bits may be read with the next
