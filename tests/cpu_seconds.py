@@ -30,10 +30,13 @@ FIRST = (
     "tests/test_cluster.py",
     "tests/test_reference.py",
     "tests/test_project.py",
+    *(f"tests/test_{name}.py" for name in ("kills", "plain", "export_page", "symbolic", "bits")),
+    *(f"tests/test_{name}.py" for name in ("certificates", "force", "hostile", "bdd")),
 )
 """Of two processes one takes the first and third, and at first compiles the kernels that most files need.
 
-The other takes the second and fourth, and then types and sources: else both would compile the same kernels.
+The other takes the second and fourth, and then types and sources: else it would wait for these kernels.  Then
+come the files that take 40 CPU seconds or more under ``scripts/test --all``: else one of them may end last.
 """
 
 
