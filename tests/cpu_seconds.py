@@ -23,17 +23,24 @@ MEASURED = Path(__file__).with_name("seconds.tsv")
 """What a run took, file by file.  TILEBASE_TEST_SECONDS=1 has a run of all tests write it again."""
 
 QUICK = 3.0
-"""CPU seconds of a file that runs with ``scripts/test --fast``; there are 29, which take 40 together."""
+"""CPU seconds of a file that runs with ``scripts/test --fast``."""
+COMPILING = tuple(
+    f"tests/test_{name}.py" for name in ("again", "answers", "backward", "log", "luck", "reprs", "signatures")
+)
+"""Quick files that `--fast` leaves out, too: from an empty cache each compiles for ten CPU seconds."""
 FIRST = (
     "tests/conformance/test_conformance.py",
     "tests/test_kernels.py",
     "tests/test_cluster.py",
     "tests/test_reference.py",
     "tests/test_project.py",
+    *(f"tests/test_{name}.py" for name in ("kills", "plain", "export_page", "symbolic", "bits")),
+    *(f"tests/test_{name}.py" for name in ("certificates", "force", "hostile", "bdd")),
 )
 """Of two processes one takes the first and third, and at first compiles the kernels that most files need.
 
-The other takes the second and fourth, and then types and sources: else both would compile the same kernels.
+The other takes the second and fourth, and then types and sources: else it would wait for these kernels.  Then
+come the files that take 40 CPU seconds or more under ``scripts/test --all``: else one of them may end last.
 """
 
 
@@ -50,11 +57,11 @@ def measured_seconds() -> dict[str, float]:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """With TILEBASE_TEST_FAST=1 (``scripts/test --fast``) leave out the files that take more than `QUICK`."""
+    """With TILEBASE_TEST_FAST=1 (``scripts/test --fast``) leave out `COMPILING` and what exceeds `QUICK`."""
     if os.environ.get("TILEBASE_TEST_FAST") != "1" or not collection_path.name.startswith("test_"):
         return None
     path = collection_path.relative_to(MEASURED.parents[1]).as_posix()
-    return measured_seconds().get(path, inf) > QUICK or None
+    return path in COMPILING or measured_seconds().get(path, inf) > QUICK or None
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

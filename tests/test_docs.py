@@ -139,7 +139,7 @@ def test_the_example_for_kept_states_finds_what_lookahead_keeps(tmp_path, capsys
 def test_the_reader_to_copy_reads_tables(space: str, tmp_path: Path) -> None:
     names = runpy.run_path(str(ROOT / "examples" / "read_table.py"))
     game = Game("2x3", 16, walls=[5], start="empty") if space == "reachable" else Game("2x2", 16)
-    solve(game, "win,guaranteed,lower:uint16", table=tmp_path / "t", space=space, threads=1)
+    solve(game, "win,guaranteed,lower:uint32", table=tmp_path / "t", space=space, threads=1)
     mask = game.cell_bits(set(range(game.cells)) - set(game.walls))
     with open_table(tmp_path / "t") as table:
         for objective in table.objectives:

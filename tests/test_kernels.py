@@ -31,7 +31,7 @@ from tilebase._kernels.packed import packed
 from tilebase.cli.progress import counting_progress, watching_compiler
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.symmetry import canonical
-from tilebase.runtime import paths
+from tilebase.runtime import paths, system
 
 KERNELS = Path(jit.__file__).parent
 
@@ -478,7 +478,19 @@ def test_a_damaged_file_of_the_cache_is_compiled_anew(damage, suffix, counting, 
 def test_a_kernel_that_cannot_be_kept_works_all_the_same(counting, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "replace", no_space)
     assert counting()[0] == 0
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size]
+
+
+def test_what_another_process_compiles_is_waited_for_unless_it_hangs(counting, tmp_path, monkeypatch):
+    other = os.open(tmp_path / "encode_deltas.lock", os.O_RDWR | os.O_CREAT)
+    assert system.lock(other)
+    with monkeypatch.context() as patch:
+        patch.setattr(machine_code, "PATIENCE", 0)
+        assert counting()[0] == 0
+    monkeypatch.setattr(machine_code.time, "sleep", lambda _: os.close(other))
+    assert counting()[0] == 1
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(other)
 
 
 def test_rules_want_the_slides_that_they_need(monkeypatch):

@@ -84,7 +84,7 @@ ASKED: list[tuple[Callable[[], Any], str]] = [
     (lambda: tilebase.solve(SMALL, "guaranteed"), "<Solution of 2x2, to 32: guaranteed no>"),
     (lambda: tilebase.solve(SMALL, down_to=20), "<Solution of 2x2, to 32: not complete>"),
     (lambda: tilebase.solve(SMALL, "longest").layers[0][0], "<LayerSummary of sum 4: "),
-    (lambda: tilebase.prove(SMALL, dtype="uint16"), "<ProvedBound of 2x2, to 32: at least 0."),
+    (lambda: tilebase.prove(SMALL, dtype="uint32"), "<ProvedBound of 2x2, to 32: at least 0."),
     (lambda: tilebase.prove(SMALL, direction="upper"), "<ProvedBound of 2x2, to 32: at most 0."),
     (lambda: tilebase.force(FORCED), "<Forced of 2x2, to 8, start empty: yes>"),
     (lambda: largest_forced("2x2"), "<Largest of 2x2: 8>"),

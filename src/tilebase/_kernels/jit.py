@@ -4,8 +4,9 @@ Numba's cache looks at the file of the compiled function only, so an edit in a c
 unnoticed.  Here each module of kernels has a folder whose name holds a hash of its code, of the code of the
 modules of this package that it imports, of the versions of Numba and llvmlite, and of the settings that
 change the machine code.  An edit elsewhere, of a comment or of a docstring leaves its compiled kernels as
-they are, and all copies of the package share them.  Where no folder can be used (`paths.cache_folder`), or
-its disk is full, each process compiles its kernels, and says so.
+they are, and all copies of the package share them.  Of processes that want the same kernel at once, one
+compiles it.  Where no folder can be used (`paths.cache_folder`), or its disk is full, each process compiles
+its kernels, and says so.
 
 Nor do kernels count references (``_nrt=False``): what they are given outlives the call. The counts are
 atomic, so that threads that share an array would wait for each other whenever one takes a slice. So a
@@ -38,7 +39,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.typing.templates import infer_global, make_intrinsic_template
 from numba.extending import intrinsic, overload
 
-from tilebase._kernels.machine_code import load_machine_code, say_uncached
+from tilebase._kernels.machine_code import load_machine_code, one_process, say_uncached
 from tilebase._kernels.packed import packed_type
 from tilebase.runtime.paths import cache_folder
 
@@ -180,7 +181,10 @@ def _compiled(function: Callable[..., Any]) -> Any:
             say_uncached("no folder for them can be written")
         for callee in _callees(function):
             callee.call()
-        return compile_alone(signature)
+        if folder is None:
+            return compile_alone(signature)
+        with one_process(Path(folder) / f"{function.__qualname__}.lock"):
+            return compile_alone(signature)
 
     found.compile = compile_with_callees  # Numba calls it for each new combination of types
     return found

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import pickle
 import re
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,12 +32,15 @@ from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult, compile_result
 
+from tilebase.runtime import system
 from tilebase.runtime.paths import NO_CACHE
 
 LOG = logging.getLogger(__name__)
 LINE = re.compile(r"-\d+(?=\.py\d+)")
 TRIED = ((0, 61), (0, 68))
 """The first and the last release of Numba with which this module was tried."""
+PATIENCE = 60.0
+"""Seconds after which a kernel is compiled here, though another process has begun to: a process can hang."""
 
 
 def load_machine_code(kept: Any) -> None:
@@ -51,6 +56,27 @@ def load_machine_code(kept: Any) -> None:
             return None if found is None else _loaded(context, *found)
 
     kept.load_overload = load
+
+
+@contextmanager
+def one_process(path: Path) -> Iterator[None]:
+    """Hold the lock of a file while a kernel is compiled: whoever waits for it then finds the kernel.
+
+    A process waits for at most `PATIENCE`, and not where there are no locks.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        yield
+        return
+    try:
+        last = time.monotonic() + PATIENCE
+        with suppress(OSError):
+            while not system.lock(descriptor) and time.monotonic() < last:
+                time.sleep(0.01)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]

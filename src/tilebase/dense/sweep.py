@@ -191,7 +191,8 @@ class HalfBoards:
         lower = sum((count << np.uint64(4 * e) for e, count in enumerate(low)), none)
         # Rows of bits, of inner halves only: each sum begins with a word of its own.
         word = np.concatenate([[0], np.cumsum(self.counts + 63 >> 6)]) * (self.half in (BOTTOM, RIGHT))
-        bit = np.arange(to.shape[1]) + np.repeat(64 * word[:-1] - self.begins[:-1], self.counts)
+        gaps = 64 * word[:-1] - self.begins[:-1]
+        bit = np.arange(to.shape[1]) + np.repeat(gaps, self.counts)
 
         def rows(marks: Iterable[Array]) -> Array:
             found = np.zeros((len(list(marks := list(marks))), word[-1]), dtype=WORD)
