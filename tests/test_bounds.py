@@ -366,13 +366,9 @@ def test_a_start_board_breaks_symmetries_of_limits():
     )
 
 
-def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_the_bound(
-    capsys, printed, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)  # the proof is recorded; compiling takes a part of the budget
-    assert main(["limits", "2x2", "32", "--budget", "120s", "-q", "-f", "json"]) == 0
-    printed = capsys.readouterr()
-    found = json.loads(printed.out)
+@pytest.mark.usefixtures("folder")  # the proof is recorded
+def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_the_bound(printed):
+    found = json.loads(printed("limits 2x2 32 --budget 120s -q -f json"))  # a part of it is for compiling
     assert found["budget"] is None
     assert found["finished"]
     assert found["best"]["limits"] == "16"

@@ -61,7 +61,7 @@ def test_fractions_are_those_of_the_oracle(game: Game, name: str, discount: Frac
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 @pytest.mark.parametrize("more", [[], ["--states"]], ids=["afterstates", "states"])
-def test_a_table_is_exported_in_fractions(suffix, more, folder, capsys) -> None:
+def test_a_table_is_exported_in_fractions(suffix, more, folder) -> None:
     game = Game("2x2", 16)
     solve(game, "win,loss", table=folder / "t", threads=1)
     name = f"fractions.{suffix}"
