@@ -519,9 +519,6 @@ def test_options_default_to_what_the_function_does(command: str, function: str, 
         assert asked[one].default == done[one].default
 
 
-# -- the commands about tables -------------------------------------------------------------------------
-
-
 SMALL = Game("2x2", 32)
 VALUE = f"{float(oracle.values(SMALL).start):.12g}"
 
