@@ -102,9 +102,6 @@ def sealed(data: bytes, form: str, version: int = 1) -> dict[str, Any]:
         return found
 
 
-# -- games -----------------------------------------------------------------------------------------------
-
-
 class Game(Rules):
     """The member `game` of a document.  Boards hold tiles, and -1 for x, as those of `Rules`.
 
@@ -230,9 +227,6 @@ class Game(Rules):
         return not self.masks or any(inside and more <= most for inside, more, most in spare)
 
 
-# -- folders of layers -----------------------------------------------------------------------------------
-
-
 class Layers:
     """A folder of layers: ``found[sum]`` are the boards (or ranks), the values, and the checksum of a layer.
 
@@ -311,9 +305,6 @@ def numbers(dtype: str, count: int, content: bytes) -> list[Any]:
         return [*struct.unpack(f"<{count}{NUMBERS[dtype]}", content)]
     need(len(content) == (count + 7) // 8, "bits")
     return [content[i // 8] >> i % 8 & 1 for i in range(count)]
-
-
-# -- folders ---------------------------------------------------------------------------------------------
 
 
 def journal(data: bytes) -> list[dict[str, Any]]:
@@ -507,9 +498,6 @@ class WinningSet:
             at = high if self.ids[variable] % 2 == after and bits[self.ids[variable] // 2] else low
             true ^= at < 0
         return true
-
-
-# -- proofs ----------------------------------------------------------------------------------------------
 
 
 def certified(header: dict[str, Any]) -> tuple[Game, list[Board], list[Board]]:

@@ -100,9 +100,6 @@ def test_picture_of_a_box() -> None:
         "│   4 │   4 │     │\n"
         "└─────┴─────┴─────┘"
     )
-
-
-def test_picture_is_as_wide_as_its_tiles() -> None:
     lines = Board.parse(Game("4x4", limits=32768), "32768" + ",0" * 15).unicode().splitlines()
     assert lines[1] == "│ 32768 │       │       │       │"
     assert len(set(map(len, lines))) == 1

@@ -268,10 +268,8 @@ def test_bare_tilebase_shows_examples_that_are_commands(capsys):
 
 @pytest.mark.parametrize("command", ["count", "solve", "plan", "play", "export values"])
 def test_the_help_names_shared_options_and_describes_them_on_request(command, printed):
-    def printed(flag):
-        return printed(f"{command} {flag}")
-
-    brief, full = printed("--help"), printed("--help-all")
+    brief, short, full = (printed(f"{command} {flag}") for flag in ("--help", "-h", "--help-all"))
+    assert brief == short
     assert len(brief.split()) < 500
     assert brief.endswith("--help-all describes these, too.\n")
     assert "standard error" in full
@@ -279,7 +277,6 @@ def test_the_help_names_shared_options_and_describes_them_on_request(command, pr
     options = set(re.findall("^│ +[*A-Z ]*(--[a-z-]+)", full, re.MULTILINE))
     assert len(options) > 2
     assert all(re.search(rf"{one}\b", brief) for one in options)
-    assert printed("-h") == brief
 
 
 @pytest.mark.parametrize(
@@ -520,9 +517,6 @@ def test_options_default_to_what_the_function_does(command: str, function: str, 
     done = signature(getattr(import_module(module), name)).parameters
     for one in names.split():
         assert asked[one].default == done[one].default
-
-
-# -- the commands about tables -------------------------------------------------------------------------
 
 
 SMALL = Game("2x2", 32)

@@ -159,11 +159,8 @@ def test_products_are_those_of_pairs(cells: int, most: int) -> None:
         wanted[a + b] += m * n
     found = convolved(ways, ways.astype(np.uint64))
     assert {2 * i: n for i, n in enumerate(found.tolist()) if n} == dict(wanted)
-
-
-def test_products_have_64_bits() -> None:
-    large, other = np.array([0, (1 << 32) - 1]), np.array([(1 << 32) - 1, 0, 1])
-    assert convolved(large, other).tolist() == [0, ((1 << 32) - 1) ** 2, 0, (1 << 32) - 1]
+    most = (1 << 32) - 1
+    assert convolved(np.array([0, most]), np.array([most, 0, 1])).tolist() == [0, most**2, 0, most]
 
 
 def test_slides_without_a_board() -> None:

@@ -94,7 +94,6 @@ def test_workers_run_no_file_of_the_current_folder(hostile: Path, printed) -> No
 
 
 def test_the_command_itself_runs_no_file_of_the_current_folder(hostile: Path) -> None:
-    """Neither as a script nor with ``-P``."""
     script = str(Path(sys.executable).with_name("tilebase"))
     for command, says in (
         ([script, "force", "2x2", "16", "--engine", "diagrams", "-q"], "the player cannot force the tile 16"),

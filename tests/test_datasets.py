@@ -61,7 +61,6 @@ def test_each_row_says_what_a_probe_says(table, label):
 
 
 def test_visits_are_those_of_optimal_play(table):
-    """Against games followed board by board with the rules in plain Python."""
     game = table.game
     rows = to_arrow(table, visits=True).read_all()
 

@@ -147,18 +147,9 @@ def test_a_start_board_and_seeds() -> None:
         found, info = env.reset(options={"board": board})
         assert found.tolist() == [[1, 2, 3], [0, 0, 0]]
         assert info["action_mask"].tolist() == [0, 0, 0, 1]
-    first, again = (play(env, env.reset(seed=4)) for _ in range(2))
-    assert first == again
-    assert play(env, env.reset()) != first
-
-
-def play(env, reset) -> list:
-    board, info = reset
-    boards = [board.tolist()]
-    while info["action_mask"].any():
-        board, _, _, _, info = env.step(info["action_mask"].argmax())
-        boards.append(board.tolist())
-    return boards
+    first, again = ((env.reset(seed=4), steps(env)) for _ in range(2))
+    same(first, again)
+    assert str((env.reset(), steps(env))) != str(first)
 
 
 @pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
@@ -333,7 +324,6 @@ def test_gymnasium_accepts_the_oracle(table) -> None:
 
 
 def test_a_board_that_the_table_lacks(solved) -> None:
-    """Its value is not known: NaN, and not 0."""
     game = Game("2x2", 32, start="2,4/0,8")
     info = OracleInfo(GameEnv(game), solved(game)).reset(options={"board": "2,2/0,0"})[1]
     assert np.isnan(info["v"])
@@ -405,7 +395,7 @@ def test_what_is_wrong_is_said(table, make, words) -> None:
         make(table)
 
 
-def test_actions_that_are_not_allowed_are_refused_before_any_game_moves() -> None:
+def test_actions_of_ended_games_and_those_that_are_not_allowed_are_refused_before_any_game_moves() -> None:
     env = GameVectorEnv(GAME, num_envs=2, illegal="raise")
     boards = np.array([[[1, 1, 0], [0, 0, 0]], [[1, 2, 3], [0, 0, 0]]])
     env.reset(options={"boards": boards})
@@ -416,11 +406,8 @@ def test_actions_that_are_not_allowed_are_refused_before_any_game_moves() -> Non
     single.reset(options={"board": boards[1]})
     with pytest.raises(UsageError, match="in game 0"):
         single.step(0)
-
-
-def test_an_ended_game_waits_in_the_mode_disabled() -> None:
-    game = Game("2x2", 16, start="2,4/4,2")
-    env = GameVectorEnv(game, num_envs=1, autoreset_mode="Disabled", illegal="terminate")
+    ended = Game("2x2", 16, start="2,4/4,2")
+    env = GameVectorEnv(ended, num_envs=1, autoreset_mode="Disabled", illegal="terminate")
     env.reset()
     assert env.step([0])[2].tolist() == [True]
     with pytest.raises(UsageError, match="game 0 has ended"):

@@ -61,7 +61,7 @@ def test_fractions_are_those_of_the_oracle(game: Game, name: str, discount: Frac
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 @pytest.mark.parametrize("more", [[], ["--states"]], ids=["afterstates", "states"])
-def test_a_table_is_exported_in_fractions(suffix, more, folder, capsys) -> None:
+def test_a_table_is_exported_in_fractions(suffix, more, folder) -> None:
     game = Game("2x2", 16)
     solve(game, "win,loss", table=folder / "t", threads=1)
     name = f"fractions.{suffix}"
@@ -166,7 +166,7 @@ def test_fastest_is_the_least_over_all_policies() -> None:
     assert min(ways) == solve_exactly(game, play="worst", threads=1).start
 
 
-def test_what_has_no_fractions() -> None:
+def test_what_has_no_fractions(capsys, monkeypatch) -> None:
     for name in ("lower", "guaranteed", "survival", "win,loss"):
         with pytest.raises(UsageError, match=r"no fractions|one objective at a time"):
             solve_exactly(Game("2x2", 16), name, threads=1)
@@ -176,6 +176,9 @@ def test_what_has_no_fractions() -> None:
         solve_exactly(Game("2x2", 8), play="worst", states=print, threads=1)
     with pytest.raises(UsageError, match="no play wins"):
         solve_exactly(Game("2x2", 16, horizon=12), play="fastest", threads=1)
+    monkeypatch.setattr("tilebase.questions.exact.solve_exactly", None)  # nothing is solved before
+    assert main(["solve", "exact", "2x2", "16", "--objective", "win,lower"]) == 2
+    assert "lower needs no fractions" in capsys.readouterr().err
 
 
 def test_long_fractions_are_decimals_and_too_long_ones_are_refused(monkeypatch) -> None:
@@ -188,9 +191,3 @@ def test_long_fractions_are_decimals_and_too_long_ones_are_refused(monkeypatch) 
     assert found.text.startswith("≈ 0.000103236575336616354981446991343557")
     assert found.as_dict()["value"] == {"kind": "exact", "value": str(found.start)}
     assert abs(Fraction(found.text[2:]) - found.start) < found.start / 10**39
-
-
-def test_an_objective_without_fractions_is_refused_before_another_is_solved(capsys, monkeypatch) -> None:
-    monkeypatch.setattr("tilebase.questions.exact.solve_exactly", None)
-    assert main(["solve", "exact", "2x2", "16", "--objective", "win,lower"]) == 2
-    assert "lower needs no fractions" in capsys.readouterr().err

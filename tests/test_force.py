@@ -77,13 +77,6 @@ def test_with_one_thread_the_work_does_not_vary():
     assert found == [93948, 93948]
 
 
-def test_a_goal_above_two_to_the_cells_is_kept_away_by_2s():
-    found = largest_forced("2x2", start="two-tiles")
-    assert found.tile == 8
-    assert [answer.game.goal for answer in found.answers] == [4, 8, 16]
-    assert [answer.forced for answer in found.answers] == [True, True, False]
-
-
 @pytest.mark.parametrize("shape", ["1x2", "1x5", "2x2", "2x3", "2x4", "2x2x2"])
 def test_4s_only_are_2s_only_twice_as_large(shape):
     twos, fours = (largest_forced(shape, spawns=spawns, memory=MEMORY) for spawns in ("2", "4"))
@@ -91,6 +84,11 @@ def test_4s_only_are_2s_only_twice_as_large(shape):
 
 
 def test_limits_and_starts_of_the_largest_tile():
+    """A goal above two to the cells is kept away by 2s."""
+    found = largest_forced("2x2", start="two-tiles")
+    assert [answer.game.goal for answer in found.answers] == [4, 8, 16]
+    assert [answer.forced for answer in found.answers] == [True, True, False]
+    assert found.tile == 8
     assert largest_forced("2x3", limits="8,8,8/8,8,4").tile == 16
     assert largest_forced("2x3", limits="8,8,8/8,4,8").tile == 8
     assert largest_forced("2x3", start="8,8,0/0,0,0").tile == 16

@@ -167,12 +167,6 @@ def test_round_trip(number, tmp_path):
     assert sorted(entry.name for entry in folder.iterdir()) == ["000.seg", "layers.idx"]
 
 
-def test_a_layer_without_boards_is_not_written(tmp_path):
-    assert write(tmp_path / "a", 8, []) is None
-    with pytest.raises(MissingLayerError, match="no layer of sum 8"):
-        read(tmp_path / "a", 8)
-
-
 @pytest.mark.parametrize("cuts", [[], [1], [5, 5, 30000], [16384], [16383, 16385, 49000, 50000]], ids=str)
 def test_bytes_do_not_depend_on_parts_or_threads(cuts, tmp_path, monkeypatch):
     monkeypatch.setattr(store, "JOB_CHUNKS", 2)  # several jobs
@@ -270,18 +264,18 @@ def test_a_damaged_layer_is_written_behind_the_others(total, damage, many):
     assert checksums(many) == sums
 
 
-def test_the_last_layer_is_overwritten(many):
+def test_the_last_layer_is_overwritten_one_of_another_size_is_added_and_an_empty_one_is_none(many):
     whole = files(many)
     with LayerStore(many, WHOLE, segment_bytes=2000) as layers:
         layers.write(10, split(some_keys(SIZES[10], 10), 200), durable=False)
     assert files(many) == whole
-
-
-def test_a_layer_of_another_size_is_added(many):
     with LayerStore(many, WHOLE, segment_bytes=2000) as layers:
         layers.write(6, split(some_keys(100, 6)), durable=False)
+        assert layers.write(12, [], durable=False) is None
         layers.pages()
     check(many, SIZES | {6: 100})
+    with pytest.raises(MissingLayerError, match="no layer of sum 12"):
+        read(many, 12)
 
 
 def test_segments_without_a_layer_are_deleted(many):

@@ -71,8 +71,6 @@ class Rules:
     _states: dict[Board, tuple[Fraction, ...]] = field(default_factory=dict)
     _afters: dict[Board, tuple[Fraction, ...]] = field(default_factory=dict)
 
-    # -- the board -------------------------------------------------------------------------------
-
     @property
     def cells(self) -> int:
         count = 1
@@ -145,8 +143,6 @@ class Rules:
     def top(self, board: Board) -> int:
         return max(0, *board)
 
-    # -- slides and spawns -----------------------------------------------------------------------
-
     def slides(self, board: Board) -> dict[str, tuple[Board, bool, int]]:
         """By direction, of the slides that are allowed: the board after it, whether it wins, its score."""
         found = {}
@@ -199,8 +195,6 @@ class Rules:
                 found[second] = found.get(second, Fraction(0)) + p * q
         return found
 
-    # -- symmetry --------------------------------------------------------------------------------
-
     @cached_property
     def images(self) -> list[list[int]]:
         """The rotations and reflections that keep limits, walls, patterns and masks."""
@@ -239,8 +233,6 @@ class Rules:
     def least(self, board: Board) -> Board:
         return min(tuple(board[cell] for cell in image) for image in self.images)
 
-    # -- what can occur --------------------------------------------------------------------------
-
     def reachable(self, *, lookahead: bool = False) -> tuple[set[Board], set[Board]]:
         """States and afterstates up to symmetry.  Raises `TooLargeError`."""
         states: set[Board] = set()
@@ -272,8 +264,6 @@ class Rules:
         if any(wins for _, wins, _ in slides):
             return True
         return not any(self.slides(board) for after, _, _ in slides for board, _ in self.spawns(after))
-
-    # -- what it is worth ------------------------------------------------------------------------
 
     def set_discount(self, discount: str) -> None:
         """Another discount; what was computed with the old one is forgotten."""
@@ -343,8 +333,6 @@ class Rules:
     def value(self) -> tuple[Fraction, ...]:
         """The value of the start."""
         return self._mean([*self.starts.items()])
-
-    # -- boards as text --------------------------------------------------------------------------
 
     def text(self, board: Board) -> str:
         """As the documentation writes boards."""
