@@ -153,6 +153,8 @@ def test_values_are_exported_for_data_frames(tmp_path, capsys, refused):
     for row in states:
         slides = [float(row[f"q_{name}"]) for name in game.directions if row[f"q_{name}"]]
         assert float(row["v"]) == max(slides, default=0.0)
+        assert not row["v"].isdecimal()  # or a reader would take all values for whole numbers
+        assert game.parse(row["board"]) == tuple(json.loads(row["cells"]))
     capsys.readouterr()
     refused([*command, "-o", "x.txt"], 2, "neither Parquet nor CSV")
     missing = tmp_path / "x.csv"

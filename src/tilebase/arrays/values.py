@@ -17,7 +17,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.objectives.encoding import FIRST, WON, end_values, sentinels
 from tilebase.runtime.resources import available_memory, check_threads
 from tilebase.runtime.threads import Recent, map_in_threads
-from tilebase.sparse.reading import LayerReader, ReadLayer, merge_weights
+from tilebase.sparse.reading import LayerReader, ReadLayer, distinct
 from tilebase.tables.layers import layer_sizes
 from tilebase.tables.probe import Table, open_table
 
@@ -337,7 +337,7 @@ class TableArrays:
             before = total - (1 << exponent)
             if before in self.layer_sizes and not self.game.ended(before):
                 made.append(self._reader.spawns(self._layer(before).keys, exponent)[0])
-        return merge_weights(self._reader.compiled.canonical(np.concatenate(made)))[0]
+        return distinct(self._reader.compiled.canonical(np.concatenate(made)))
 
 
 def _layer_bytes(layer: ReadLayer) -> int:
