@@ -19,6 +19,8 @@ from tilebase.game.symmetry import symmetries
 from tilebase.simulator import Simulator
 
 TUPLES = {
+    "2x3": ((0, 1, 2, 3, 4, 5),),
+    "2x4": ((0, 1, 2, 3, 4, 5), (0, 1, 2, 4, 5, 6), (1, 2, 3, 5, 6, 7)),
     "3x3": ((0, 1, 2, 3, 4, 5), (3, 4, 5, 6, 7, 8), (0, 1, 2, 3, 4, 6)),
     "4x4": (
         (0, 1, 2, 4, 5, 6),
