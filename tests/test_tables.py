@@ -56,7 +56,7 @@ def test_discounts(solved):
         assert agrees(table.value, exact.start)
         for state in exact.states:
             check_answer(table.probe(Board(SMALL, state)), exact, state)
-        assert table.probe(Board(SMALL, state), "upper").meaning.endswith("discount 9/10")
+        assert table.probe(Board(SMALL, state), "upper").meaning.endswith("discount 9/10 for each slide")
 
 
 @pytest.mark.parametrize(
