@@ -17,6 +17,15 @@ from tilebase import Game
 from tilebase.arrays import GameArrays
 from tilebase.policies import ArrayPolicy, BatchPolicy, as_policy
 
+NEEDS = {
+    "sampled": ["sb3-contrib"],
+    "best_logit": ["torch"],
+    "softmax": ["jax"],
+    "tabular": [],
+    "afterstates": [],
+}
+"""What each function needs beside tilebase."""
+
 
 def sampled(model: Any) -> BatchPolicy:
     """A MaskablePPO of sb3-contrib: the probabilities with which it samples, not the most probable action."""

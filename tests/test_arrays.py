@@ -257,7 +257,6 @@ def test_batches_of_any_shape(game, solved):
     keys = arrays.boards.pack(states)
     slid = arrays.boards.slide(keys)
     np.testing.assert_array_equal(arrays.boards.unpack(keys), states)
-    afters = slid.after[slid.allowed & ~slid.wins]
     for given in (states, states.reshape(2, 3, 4, -1)):
         found = arrays.probe(given)
         for name, column in zip(found._fields, flat, strict=True):
@@ -269,9 +268,30 @@ def test_batches_of_any_shape(game, solved):
         found = arrays.probe(one)
         assert (found.value, found.q.shape) == (flat.value[0], (len(game.directions),))
     assert arrays.probe([board, states[0, 0, 1]]).value.tolist() == flat.value[:2].tolist()
-    values = arrays.probe_after(afters.reshape(1, -1), encoding="keys")
-    np.testing.assert_array_equal(flat.q[(slid.allowed & ~slid.wins).reshape(24, -1)],
-                                  values[0] + slid.reward[slid.allowed & ~slid.wins])  # fmt: skip
+    values, going = arrays.probe_after(slid.after, encoding="keys"), slid.allowed & ~slid.wins
+    np.testing.assert_array_equal(flat.q[going.reshape(24, -1)], values[going] + slid.reward[going])
+    assert np.isnan(values[~going]).all()
+    rules = arrays.boards
+    for ask in (
+        lambda keys: rules.canonical(keys)[0],
+        rules.least,
+        rules.stabilisers,
+        rules.tops,
+        arrays.locate,
+    ):
+        np.testing.assert_array_equal(ask(keys).ravel(), ask(keys.ravel()))
+    np.testing.assert_array_equal(
+        rules.spawns(slid.after[going][None])[0], rules.spawns(slid.after[going])[0]
+    )
+    # A rollout contains boards that a slide has won.
+    played = [states[0, 0, 0], np.full(game.shape, game.goal_exponent)]
+    found = arrays.probe(played)
+    assert found.known.tolist() == [True, False]
+    assert np.isnan(found.value).tolist() == [False, True]
+    assert not found.allowed[1].any()
+    assert np.isnan(arrays.probe_after(played[1]))
+    with pytest.raises(UsageError, match="must hold"):
+        arrays.probe(played[1] + 1)
     assert np.isnan(arrays.probe_after(arrays.game.empty_board))
 
 

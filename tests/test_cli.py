@@ -156,6 +156,8 @@ def test_values_are_exported_for_data_frames(tmp_path, printed, refused):
     for row in states:
         slides = [float(row[f"q_{name}"]) for name in game.directions if row[f"q_{name}"]]
         assert float(row["v"]) == max(slides, default=0.0)
+        assert not row["v"].isdecimal()  # or a reader would take all values for whole numbers
+        assert game.parse(row["board"]) == tuple(json.loads(row["cells"]))
     refused([*command.split(), "-o", "x.txt"], 2, "neither Parquet nor CSV")
     refused([*command.split(), "--sum", "31", "-o", str(tmp_path / "x.csv")], 1, "no boards of sum 31")
     assert not (tmp_path / "x.csv").exists()

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tilebase import Game, evaluate, open_table, solve
+from tilebase.datasets import benchmark
+from tilebase.runtime.rows import read_rows
 
 EXAMPLE = Path(__file__).parents[1] / "examples/learner"
 
@@ -17,8 +19,8 @@ EXAMPLE = Path(__file__).parents[1] / "examples/learner"
 def example(monkeypatch):
     monkeypatch.syspath_prepend(str(EXAMPLE))
     yield importlib.import_module("train")
-    for name in ("train", "ntuples"):
-        sys.modules.pop(name)
+    for name in ("train", "reference", "ntuples"):
+        sys.modules.pop(name, None)
 
 
 @pytest.mark.all
@@ -39,3 +41,23 @@ def test_a_network_learns(example, tmp_path, capsys, monkeypatch):
 def test_what_is_wrong_is_said(example, capsys, tmp_path):
     assert example.main(["3x3", "3", "-o", str(tmp_path / "x.svg")]) == 2
     assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_reference_agents(example, capsys, monkeypatch):
+    """The table of what they get has the values of the benchmarks; PPO runs in tests/packages/recipes.py."""
+    reference = importlib.import_module("reference")
+    every = read_rows("datasets", "agents.tsv")
+    assert list(dict.fromkeys(row["benchmark"] for row in every)) == list(reference.TASKS)
+    for row in every:
+        task, value = benchmark(row["benchmark"]), float(row["value"])
+        assert value == pytest.approx(getattr(task, row["agent"], value), rel=1e-9)
+        assert value + float(row["regret"]) == pytest.approx(task.optimum)
+        assert row["agent"] in reference.AGENTS
+    monkeypatch.setattr(reference, "TD_SLIDES", 100_000)
+    monkeypatch.delitem(reference.AGENTS, "PPO")
+    reference.main(["2x2-32-win"])
+    heads, *rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert heads == list(every[0])
+    task, values = benchmark("2x2-32-win"), {row[1]: float(row[2]) for row in rows}
+    assert values["random"] == pytest.approx(task.random)
+    assert 10 * values["greedy"] < values["n-tuple TD"] <= task.optimum

@@ -5,6 +5,9 @@ tests/packages holds what each did with boards, in an environment of its own; `r
 
 from __future__ import annotations
 
+import runpy
+import subprocess
+import venv
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +18,7 @@ from tilebase.arrays import GameArrays
 from tilebase.policies import ACTION_ORDERS
 
 FOLDER = Path(__file__).parent / "packages"
+RECIPES = runpy.run_path(str(FOLDER / "recipes.py"))["RECIPES"]
 GAME = Game("4x4", 65536)
 
 
@@ -54,3 +58,13 @@ def test_legal_actions_of_other_packages(package: str) -> None:
         assert not (mask & ~allowed).any()
         missing += int((allowed & ~mask).sum())
     assert (missing > 0) == (package == "open-spiel")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_recipes_in_environments_of_their_own(recipe: str, tmp_path: Path) -> None:
+    """Agents of other packages, installed beside tilebase and nothing else, and judged."""
+    venv.create(tmp_path, with_pip=True)
+    python, clone = tmp_path / "bin/python", FOLDER.parents[1]
+    subprocess.run([python, "-m", "pip", "install", "-q", f"{clone}[rl]", *RECIPES[recipe]], check=True)
+    subprocess.run([python, FOLDER / "recipes.py", recipe], cwd=tmp_path, check=True)

@@ -12,8 +12,10 @@ says what it shows:
     the sections of the publications, each with a command and how many of its lines were computed
 <!-- api: NAME,NAME -->
     the descriptions of public names, by mkdocstrings
-<!-- made: terms -->, <!-- made: labels -->, <!-- made: benchmarks --> and <!-- made: columns -->
-    the terms of `game/words.tsv`, the tasks of `datasets/benchmarks.tsv`, the columns of boards
+<!-- made: terms -->, <!-- made: labels -->, <!-- made: columns -->
+    the terms of `game/words.tsv`, the columns of boards
+<!-- made: benchmarks --> and <!-- made: agents -->
+    the tasks of `datasets/benchmarks.tsv`, and the reference agents of `datasets/agents.tsv`
 <!-- made: formations --> and <!-- made: requests -->
     the pictures of all formations, and the requests that the server of the explorer answers
 <!-- made: pages -->
@@ -214,6 +216,17 @@ def tasks() -> str:
     return table(["name", "game", *VALUES], rows)
 
 
+def agents() -> str:
+    """The reference agents of benchmarks."""
+    rows = []
+    for row in read_rows("datasets", "agents.tsv"):
+        values = {name: f"{float(row[name]):.6g}" for name in ("value", "regret")}
+        rows.append(
+            row | values | {"benchmark": f"`{row['benchmark']}`", "slides": f"{int(row['slides']):,}"}
+        )
+    return markdown_text(rows).rstrip("\n")
+
+
 def catalogue() -> str:
     """The formations by free cells, with their goals, how many masks they have, and pictures."""
     rows = {}
@@ -267,6 +280,7 @@ MADE: dict[str, Callable[[], str]] = {
     "terms": partial(words, labels=False),
     "labels": partial(words, labels=True),
     "benchmarks": tasks,
+    "agents": agents,
     "columns": columns,
     "formations": catalogue,
     "requests": requests,

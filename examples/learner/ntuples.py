@@ -15,10 +15,14 @@ from numba import njit
 
 from tilebase import Game
 from tilebase.arrays import GameArrays
+from tilebase.errors import UsageError
 from tilebase.game.symmetry import symmetries
 from tilebase.simulator import Simulator
 
 TUPLES = {
+    "2x2": ((0, 1, 2, 3),),
+    "2x3": ((0, 1, 2, 3, 4, 5),),
+    "2x4": ((0, 1, 2, 3, 4, 5), (0, 1, 2, 4, 5, 6), (1, 2, 3, 5, 6, 7)),
     "3x3": ((0, 1, 2, 3, 4, 5), (3, 4, 5, 6, 7, 8), (0, 1, 2, 3, 4, 6)),
     "4x4": (
         (0, 1, 2, 4, 5, 6),
@@ -39,6 +43,8 @@ class Network:
 
     def __init__(self, game: Game) -> None:
         self.game, self.arrays = game, GameArrays(game)
+        if game.shape_text not in TUPLES:
+            raise UsageError(f"a board of {game.shape_text} has no tuples: add some to TUPLES")
         tuples = TUPLES[game.shape_text]
         images = [(t, [way[c] for c in cells]) for t, cells in enumerate(tuples) for way in symmetries(game)]
         shifts = [[game.bits * (game.cells - 1 - c) for c in cells] for _, cells in images]

@@ -1,4 +1,4 @@
-"""Kernels on arrays of boards: packing cells, sums, and the values of the slides of states.
+"""Kernels on arrays of boards: packing cells, texts, sums, and the values of the slides of states.
 
 A cell is a byte: the exponent of its tile, 0 if it is empty.
 """
@@ -57,6 +57,24 @@ def unpack_keys(keys, bits, out_cells):
             out_cells[i, cells - 1 - c] = np.uint8(key & mask)
             key >>= bits
     return len(keys)
+
+
+@kernel()
+def write_words(cells, words, lengths, out_ends, out_letters):
+    """Write a word for each cell of boards, one after the other; return how many letters.
+
+    ``words[c, e]`` is what cell c with the exponent e is called, of ``lengths[c, e]`` letters.  Board i ends
+    before letter ``out_ends[i]``.
+    """
+    at = 0
+    for i in range(len(cells)):
+        for c in range(cells.shape[1]):
+            exponent = cells[i, c]
+            for k in range(lengths[c, exponent]):
+                out_letters[at + k] = words[c, exponent, k]
+            at += lengths[c, exponent]
+        out_ends[i] = at
+    return at
 
 
 @kernel()

@@ -94,15 +94,27 @@ class GameArrays:
             If the array has another shape or numbers that are not whole, or a cell holds what the game
             does not allow there.  The message names the first such board.
         """
+        return self._pack(boards, encoding, None)
+
+    def pack_played(self, boards: Any, *, encoding: Encoding = "exponents") -> tuple[Keys, Flags]:
+        """As `pack`, but a board may be won by its largest tile: return keys, and which boards are won.
+
+        The key of such a board means nothing.
+        """
+        won: list[Flags] = []
+        keys = self._pack(boards, encoding, won)
+        return keys, won[0].reshape(keys.shape) if won else np.zeros(keys.shape, dtype=np.bool_)
+
+    def _pack(self, boards: Any, encoding: Encoding, won: list[Flags] | None) -> Keys:
         if encoding not in ENCODINGS:
             raise UsageError(f"the encoding must be one of {', '.join(ENCODINGS)}, not {encoding!r}")
         given = self._whole_numbers(self._read(boards))
         if encoding == "keys":
-            return self._pack_rows(given.ravel(), encoding).reshape(given.shape)
+            return self._pack_rows(given.ravel(), encoding, won).reshape(given.shape)
         batch = self._batch(given)
-        return self._pack_rows(given.reshape(-1, self.game.cells), encoding).reshape(batch)
+        return self._pack_rows(given.reshape(-1, self.game.cells), encoding, won).reshape(batch)
 
-    def _pack_rows(self, given: npt.NDArray[Any], encoding: Encoding) -> Keys:
+    def _pack_rows(self, given: npt.NDArray[Any], encoding: Encoding, won: list[Flags] | None) -> Keys:
         """Pack ``[n]`` keys or ``[n, cells]``."""
         if encoding == "keys":
             keys, bits = given.astype(np.uint64), self.game.bits * self.game.cells
@@ -110,13 +122,13 @@ class GameArrays:
                 raise UsageError(
                     f"key {int(long.argmax())} is not a board of {self.game}: it has too many bits"
                 )
-            self._packed(self._cells(keys))
+            self._packed(self._cells(keys), won=won)
             return keys
         if encoding == "exponents":
-            return self._packed(_as_bytes(given), given)
+            return self._packed(_as_bytes(given), given, won)
         exponents = np.empty(given.shape, dtype=np.uint8)
         read_tiles(np.ascontiguousarray(given, dtype=np.int64).ravel(), exponents.ravel())
-        return self._packed(exponents, given)
+        return self._packed(exponents, given, won)
 
     def unpack(self, keys: npt.ArrayLike, *, encoding: Literal["exponents", "tiles"] = "exponents") -> Any:
         """Return boards: exponents ``uint8[*batch, *shape]``, or tiles ``int64[*batch, *shape]``."""
@@ -125,18 +137,19 @@ class GameArrays:
         return np.where(shaped, np.int64(1) << shaped.astype(np.int64), 0) if encoding == "tiles" else shaped
 
     def canonical(self, keys: Keys) -> tuple[Keys, npt.NDArray[np.uint8]]:
-        """Return the canonical boards ``uint64[n]``, and for each the symmetry ``uint8[n]`` that makes it.
+        """Return canonical boards ``uint64[*batch]``, and the symmetries ``uint8[*batch]`` that make them.
 
         Symmetry g is ``symmetries(game)[g]``, and ``action_maps[g]`` turns actions.
         """
         keys = as_keys(keys)
-        least, found = np.empty_like(keys), np.empty(len(keys), dtype=np.uint8)
-        find_least(keys, self._from_the_board, np.empty(CACHED, dtype=np.uint64), least, found)
+        least, found = np.empty_like(keys), np.empty(keys.shape, dtype=np.uint8)
+        cache = np.empty(CACHED, dtype=np.uint64)
+        find_least(keys.ravel(), self._from_the_board, cache, least.ravel(), found.ravel())
         return least, found
 
     def least(self, keys: Keys) -> Keys:
-        """Return the canonical boards alone, in half the time of `canonical`."""
-        return self.compiled.canonical(as_keys(keys))
+        """``uint64[*batch]``: the canonical boards alone, in half the time of `canonical`."""
+        return self.compiled.canonical(as_keys(keys).ravel()).reshape(np.shape(keys))
 
     def turned(self, keys: Keys, symmetry: npt.NDArray[np.integer[Any]]) -> Keys:
         """The boards that symmetries make: for each board the number of one, as in `canonical`."""
@@ -148,10 +161,10 @@ class GameArrays:
         return packed(permutations(self.game, symmetries(self.game)[1:]))
 
     def stabilisers(self, keys: Keys) -> npt.NDArray[np.int64]:
-        """``int64[n]``: how many symmetries leave each board as it is."""
-        found = np.empty(len(keys), dtype=np.int64)
+        """``int64[*batch]``: how many symmetries leave each board as it is."""
+        found = np.empty(np.shape(keys), dtype=np.int64)
         images = np.empty((2, CACHED), dtype=np.uint64)
-        count_stabilisers(as_keys(keys), self.rules.symmetries, images, found)
+        count_stabilisers(as_keys(keys).ravel(), self.rules.symmetries, images, found.ravel())
         return found
 
     @property
@@ -165,8 +178,8 @@ class GameArrays:
         return self.game.goal_exponent is not None and self.game.goal_exponent > self.game.bounds.code
 
     def tops(self, keys: Keys) -> npt.NDArray[np.uint8]:
-        """``uint8[n]``: the exponent of the largest tile of each board; 0 on an empty board."""
-        return self.compiled.tops(as_keys(keys))
+        """``uint8[*batch]``: the exponent of the largest tile of each board; 0 on an empty board."""
+        return self.compiled.tops(as_keys(keys).ravel()).reshape(np.shape(keys))
 
     @cached_property
     def action_maps(self) -> npt.NDArray[np.uint8]:
@@ -217,10 +230,10 @@ class GameArrays:
     def spawns(self, keys: Keys) -> tuple[Keys, npt.NDArray[np.int64], Floats]:
         """Spawn on boards after a slide: return all states by their keys, the boards, the probabilities.
 
-        State i follows from board ``boards[i]``.  The states are not turned.  None follows where the game has
-        ended by its horizon.
+        State i follows from board ``boards[i]`` of the flattened keys.  The states are not turned.  None
+        follows where the game has ended by its horizon.
         """
-        keys = as_keys(keys)
+        keys = as_keys(keys).ravel()
         if self.game.horizon is not None:
             going = np.flatnonzero(sums_of(self.game, keys) < self.game.horizon)
             made, boards, chances = self._spawns(keys[going])
@@ -244,16 +257,28 @@ class GameArrays:
         unpack_keys(np.ascontiguousarray(keys), np.uint64(self.game.bits), cells)
         return cells
 
-    def _packed(self, cells: npt.NDArray[np.uint8], given: npt.NDArray[Any] | None = None) -> Keys:
+    def _packed(
+        self,
+        cells: npt.NDArray[np.uint8],
+        given: npt.NDArray[Any] | None = None,
+        won: list[Flags] | None = None,
+    ) -> Keys:
         """Return keys.  Raises `UsageError` unless each cell holds what it may hold.
 
-        The message shows a number of `given` where `cells` has `NO_TILE`.
+        The message shows a number of `given` where `cells` has `NO_TILE`.  With `won`, cells may hold the
+        goal, too, and if some do, which boards are won is appended.
         """
         keys = np.empty(len(cells), dtype=np.uint64)
         codes = self._allowed_codes
         if pack_cells(np.ascontiguousarray(cells), codes, np.uint64(self.game.bits), keys):
             good = np.take_along_axis(codes.T, np.minimum(cells, codes.shape[1] - 1), axis=0)
             good &= cells < codes.shape[1]
+            if won is not None and (goal := self.game.goal_exponent) is not None:
+                made = cells == goal + (bool(self.game.unmergeable) and goal == self.game.x)
+                good |= made
+                won.append(made.any(axis=1))
+            if good.all():
+                return keys
             first, cell = np.argwhere(~good)[0].tolist()
             held = self._word(int(cells[first, cell]))
             if given is not None and cells[first, cell] == NO_TILE:

@@ -17,7 +17,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.objectives.encoding import FIRST, WON, end_values, sentinels
 from tilebase.runtime.resources import available_memory, check_threads
 from tilebase.runtime.threads import Recent, map_in_threads
-from tilebase.sparse.reading import LayerReader, ReadLayer, merge_weights
+from tilebase.sparse.reading import LayerReader, ReadLayer, distinct
 from tilebase.tables.layers import layer_sizes
 from tilebase.tables.probe import Table, open_table
 
@@ -154,9 +154,10 @@ class TableArrays:
         Parameters
         ----------
         boards, encoding:
-            As in `GameArrays.pack`: boards with the player to move.
+            As in `GameArrays.pack`: boards with the player to move, or on which the goal is made.
         missing:
-            What a board gets that the table does not hold: ``nan`` or an error.
+            What a board gets that the table does not hold, as one on which the goal is made: ``nan`` or an
+            error.
 
         Raises
         ------
@@ -169,9 +170,12 @@ class TableArrays:
         """
         if missing not in ("nan", "raise"):
             raise UsageError(f"missing must be nan or raise, not {missing!r}")
-        packed = self.boards.pack(boards, encoding=encoding)
-        keys = packed.ravel()
+        packed, won = self.boards.pack_played(boards, encoding=encoding)
+        keys = np.where(won, np.uint64(0), packed).ravel()
         found = self.probe_keys(keys)
+        if won.any():
+            for column, none in zip(found, (np.nan, np.nan, False, False, False), strict=True):
+                column[won.ravel()] = none
         if missing == "raise" and not found.known.all():
             first = int(keys[int((~found.known).argmax())])
             raise self.table.prober.missing(self.game.unpack(first))
@@ -180,24 +184,26 @@ class TableArrays:
     def probe_after(self, boards: Any, *, encoding: Encoding = "exponents") -> Floats:
         """``float64[*batch]``: the values of boards after a slide, before the spawn; NaN if it has none.
 
-        Parameters and errors are those of `GameArrays.pack`: a board that has won is not one of them.
+        Parameters and errors are those of `GameArrays.pack`.  A board on which the goal is made has none.
         """
-        keys = self.boards.pack(boards, encoding=encoding)
+        packed, won = self.boards.pack_played(boards, encoding=encoding)
+        keys = np.where(won, np.uint64(0), packed)
         found = np.full(keys.size, np.nan)
         for total, rows, at in self._find(keys.ravel()):
             found[rows] = self.objective.told(self._layer(total).values[0][FIRST:][at])
+        found[won.ravel()] = np.nan
         return found.reshape(keys.shape)
 
     def locate(self, keys: Keys) -> npt.NDArray[np.int64]:
-        """``int64[n]``: the number of each afterstate, turned in any way; -1 if the table does not hold it.
+        """``int64[*batch]``: the number of each afterstate, turned in any way; -1 if the table lacks it.
 
         Afterstates are numbered from 0 in the order of `iter_layers`.
         """
-        found = np.full(len(keys), -1, dtype=np.int64)
+        found = np.full(np.size(keys), -1, dtype=np.int64)
         firsts = dict(zip(self.layer_sizes, np.cumsum([0, *self.layer_sizes.values()]), strict=False))
-        for total, rows, at in self._find(keys):
+        for total, rows, at in self._find(np.ravel(keys)):
             found[rows] = firsts[total] + at
-        return found
+        return found.reshape(np.shape(keys))
 
     def _find(self, keys: Keys) -> Iterator[tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
         """Yield sums, the numbers of the afterstates that the table has, and their places in the layer."""
@@ -337,7 +343,7 @@ class TableArrays:
             before = total - (1 << exponent)
             if before in self.layer_sizes and not self.game.ended(before):
                 made.append(self._reader.spawns(self._layer(before).keys, exponent)[0])
-        return merge_weights(self._reader.compiled.canonical(np.concatenate(made)))[0]
+        return distinct(self._reader.compiled.canonical(np.concatenate(made)))
 
 
 def _layer_bytes(layer: ReadLayer) -> int:

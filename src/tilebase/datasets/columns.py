@@ -12,22 +12,25 @@ start, and ends in a state without a slide, with a slide that wins or, at the ho
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from tilebase._kernels.lookup import write_words
 from tilebase._version import version
 from tilebase.arrays import Floats, Keys, LayerArrays, TableArrays
 from tilebase.errors import UsageError
 from tilebase.files.parquet import load_pyarrow, parquet_file
-from tilebase.files.schema import board_texts, columns_of
+from tilebase.files.schema import columns_of
 from tilebase.files.source import new_folder
+from tilebase.game.game import Game
 from tilebase.objectives.values import NEVER
 from tilebase.policies import Visited, judge, optimal_visits
 from tilebase.runtime.documents import to_json
@@ -194,17 +197,21 @@ class Columns:
         """Yield the columns of `layers` as batches of Arrow."""
         pa, schema = load_pyarrow()[0], self.schema
         for total, columns in layers:
-            arrays = [
-                pa.FixedSizeListArray.from_arrays(pa.array(column.ravel()), column.shape[1])
-                if name == "cells" else pa.array(column, schema.field(name).type, from_pandas=True)
-                for name, column in columns.items()
-            ]  # fmt: skip
-            yield total, pa.RecordBatch.from_arrays(arrays, schema=schema)
+            cells = columns["cells"]
+            made = {
+                "board": board_texts(self.arrays.game, cells).to_arrow(),
+                "cells": pa.FixedSizeListArray.from_arrays(pa.array(cells.ravel()), cells.shape[1]),
+            }
+            for name, column in columns.items():
+                if name not in made:
+                    missing = column == 0 if name.startswith("after_") else None
+                    made[name] = pa.array(column, schema.field(name).type, missing, from_pandas=True)
+            yield total, pa.RecordBatch.from_arrays([made[name] for name in schema.names], schema=schema)
 
     def layers(self, total: int | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield sums, ascending, and columns of at most `ROWS` boards; of one sum only, if it is given.
 
-        A number that is missing is NaN, a missing key is masked.
+        A number that is missing is NaN, a missing key is 0.  The texts of boards are not among them.
         """
         met_sum, met, visits = -1, np.zeros(0, dtype=np.uint64), np.zeros(0)
         for layer in self.arrays.iter_layers(self._kind, most=ROWS):
@@ -237,7 +244,7 @@ class Columns:
         cells = boards.unpack(keys).reshape(len(keys), -1)
         largest = boards.tops(keys)
         found = {
-            "key": keys, "board": board_texts(boards.game, cells), "cells": cells,
+            "key": keys, "cells": cells,
             "sum": np.full(len(keys), layer.sum, dtype=np.int32),
             "largest": np.where(largest > 0, np.int32(1) << largest.astype(np.int32), 0).astype(np.int32),
             "orbit": (boards.order // boards.stabilisers(keys)).astype(np.uint8),
@@ -245,11 +252,9 @@ class Columns:
         if self._kind == "afterstates":
             return found | {"v": _numbers(layer.value)}
         found |= {"start_probability": _joined(keys, *self._starts), "v": _numbers(layer.value)}
-        after = np.ma.masked_equal(layer.after, 0)
-        for prefix, columns in (("q_", _numbers(layer.q)), ("after_", after)):
+        for prefix, columns in (("q_", _numbers(layer.q)), ("after_", layer.after)):
             found |= {prefix + name: columns[:, at] for at, name in enumerate(boards.actions)}
-        bits = np.uint8(1) << np.arange(layer.best.shape[1], dtype=np.uint8)
-        return found | {"best": (layer.best * bits).sum(axis=1).astype(np.uint8)}
+        return found | {"best": np.packbits(layer.best, axis=1, bitorder="little")[:, 0]}
 
     def files(self) -> Iterator[tuple[int, str, list[Any]]]:
         """Yield sums, the names of files, and what is in them: one sum, at most `GROUPS` batches."""
@@ -263,6 +268,53 @@ class Columns:
             waiting.append(batch)
         if waiting:
             yield at, _name(at, number), waiting
+
+
+class Texts(NamedTuple):
+    """Texts one after the other: text i is ``letters[ends[i]:ends[i + 1]]``."""
+
+    ends: npt.NDArray[np.int32]
+    letters: npt.NDArray[np.uint8]
+
+    def to_list(self) -> list[str]:
+        """As a list."""
+        whole = self.letters.tobytes().decode("ascii")
+        return [whole[begin:end] for begin, end in itertools.pairwise(self.ends.tolist())]
+
+    def to_arrow(self) -> Any:
+        """As an array of Arrow, which shares the memory."""
+        pa, _ = load_pyarrow()
+        return pa.StringArray.from_buffers(
+            len(self.ends) - 1, pa.py_buffer(self.ends), pa.py_buffer(self.letters)
+        )
+
+
+def board_texts(game: Game, cells: npt.NDArray[np.uint8]) -> Texts:
+    """Return boards ``cells[n, cell]`` as texts, as `Game.format` writes each: ``2,4/0,8``."""
+    ends = re.findall(r"[,/]+|$", game.format([0] * game.cells))
+    spell = ["#".format if cell in game.walls else game.word for cell in range(game.cells)]
+    codes = range(game.x + 1)
+    return _spelled(
+        cells, [[f"{word(code)}{end}" for code in codes] for word, end in zip(spell, ends, strict=True)]
+    )
+
+
+def list_texts(cells: npt.NDArray[np.uint8]) -> Texts:
+    """Return the exponents of boards ``cells[n, cell]`` as lists of JSON: ``[1, 2, 0, 3]``."""
+    forms = ["{}, "] * cells.shape[1]
+    forms[0], forms[-1] = "[" + forms[0], forms[-1].replace(", ", "]")
+    codes = range(int(cells.max(initial=0)) + 1)
+    return _spelled(cells, [[form.format(code) for code in codes] for form in forms])
+
+
+def _spelled(cells: npt.NDArray[np.uint8], words: list[list[str]]) -> Texts:
+    """Return what boards are called if cell c with the exponent e is ``words[c][e]``."""
+    spelled = np.array(words, dtype="S")
+    lengths = np.strings.str_len(spelled)
+    letters = spelled.view(np.uint8).reshape(*spelled.shape, -1)
+    ends = np.zeros(len(cells) + 1, dtype=np.int32)
+    out = np.empty(len(cells) * int(lengths.max(axis=1).sum()), dtype=np.uint8)
+    return Texts(ends, out[: write_words(np.ascontiguousarray(cells), letters, lengths, ends[1:], out)])
 
 
 def split_of(boards: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:

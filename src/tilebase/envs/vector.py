@@ -104,6 +104,8 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin games; return the boards and what is allowed.
 
+        Boards are those of all games.  Infos are 0 for games that do not begin: `action_masks` has all masks.
+
         Parameters
         ----------
         seed:

@@ -6,11 +6,7 @@ allowed, it wins, or the table was thinned and does not hold the value.  A list 
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
 
 from tilebase.game.game import Game
 
@@ -62,16 +58,3 @@ def columns_of(game: Game, *, states: bool, added: tuple[str, ...] = ()) -> list
         else:
             found.append(one)
     return found
-
-
-def board_texts(game: Game, cells: npt.NDArray[np.uint8]) -> list[str]:
-    """Return boards ``cells[n, cell]`` as texts, as `Game.format` writes each."""
-    ends = re.findall(r"[,/]+|$", game.format([0] * game.cells))
-    found = np.empty((len(cells), game.cells), dtype="S8" if game.x < 22 else "S24")
-    for cell, end in enumerate(ends):
-        word = "#".format if cell in game.walls else game.word
-        words = np.array([word(code) + (end or "\n") for code in range(game.x + 1)], dtype=found.dtype)
-        found[:, cell] = words[cells[:, cell]]
-    letters = found.view(np.uint8)
-    text: str = letters[letters != 0].tobytes().decode("ascii")
-    return text.split("\n")[:-1]

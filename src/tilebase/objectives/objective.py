@@ -228,7 +228,7 @@ class Objective:
     def text(self) -> str:
         """What a value means, in words."""
         words = self.meaning.text
-        return words if self.discount == 1 else f"{words}, discount {self.discount}"
+        return words if self.discount == 1 else f"{words}, discount {self.discount} for each slide"
 
     @property
     def unit(self) -> Unit:
@@ -434,11 +434,17 @@ class Objective:
 def find_objective(objectives: Iterable[Objective], word: str) -> Objective | None:
     """Return the objective of a label, else the first with this name and type, else the first with this name.
 
+    ``win@0.99`` is read as `parse_objectives` reads it, which may raise `UsageError`.
+
     >>> both = parse_objectives("win:float32,win")
     >>> find_objective(both, "win").label, find_objective(both, "win:float32").label
     ('win', 'win-float32')
+    >>> find_objective(parse_objectives("win,win@0.99"), "win@0.99").label
+    'win-discount-99-100'
     """
     there = list(objectives)
+    if "@" in word:
+        word = parse_objectives(word)[0].label
     for text in (lambda o: o.label, lambda o: f"{o.name}:{o.dtype}", lambda o: o.name):
         for objective in there:
             if text(objective) == word:

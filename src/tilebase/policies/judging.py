@@ -268,7 +268,8 @@ class Pair(NamedTuple):
     apart:
         The part of `difference` that arises in shared states.  The rest is in states that only one meets.
     rows:
-        The shared states in which they differ most: board, what each chooses, and the regret of each.
+        The shared states in which they slide otherwise, and their regrets differ most: board, what each
+        chooses, and the regret of each.
     """
 
     difference: float
@@ -331,7 +332,8 @@ class Comparison:
         lost, chances = (one.lost[at[0]], other.lost[at[1]]), (met[0].chances[at[0]], met[1].chances[at[1]])
         apart, alike = lost[1] - lost[0], np.minimum(*chances).sum(axis=1)
         game, rows = one.boards.game, list[dict[str, Any]]()
-        for i in np.lexsort((keys, -np.abs(apart)))[:most]:
+        other_slides = np.flatnonzero((chances[0] != chances[1]).any(axis=1))
+        for i in other_slides[np.lexsort((keys[other_slides], -np.abs(apart[other_slides])))][:most]:
             rows.append({"board": game.format(game.unpack(int(keys[i])))})
             for name, slides, regret in zip((first, second), chances, lost, strict=True):
                 rows[-1] |= {name: _chances(game.directions, slides[i]), f"{name} regret": float(regret[i])}
