@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from xml.sax.saxutils import escape
@@ -55,6 +57,9 @@ MATPLOTLIB = ("matplotlib", ("MPL", "MATPLOTLIB", "SOURCE_DATE_EPOCH"), "matplot
 """The arguments of `library_errors`: matplotlib reads a file of the current folder when it is loaded."""
 
 
+_DATE = re.compile(rb"%%CreationDate:.*\n")
+
+
 @contextmanager
 def picture(path: Path | str, width: float, height: float) -> Iterator[Figure]:
     """An empty figure, which is written to the file at the end of the block."""
@@ -68,7 +73,10 @@ def picture(path: Path | str, width: float, height: float) -> Iterator[Figure]:
         yield figure
         form = file.suffix.lower()[1:]
         with atomic_file(file) as whole, library_errors(*MATPLOTLIB):
-            figure.savefig(whole, format=form, metadata=_metadata(form))
+            drawn = BytesIO()
+            figure.savefig(drawn, format=form, metadata=_metadata(form))
+            # Of EPS, matplotlib writes the second in which it was made.
+            whole.write(_DATE.sub(b"", drawn.getvalue(), count=1) if form == "eps" else drawn.getvalue())
 
 
 def _metadata(form: str) -> dict[str, str | None]:
