@@ -1,6 +1,6 @@
 // Charts as SVG: a line of values over a game, bars of counts.  Each has a text for those who do not see it.
 
-import { html, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { brief, html, useLayoutEffect, useRef, useState } from "./language.js";
 import { count, several, tickTexts } from "./text.js";
 
 const HIGH = 200; // pixels
@@ -137,7 +137,7 @@ export function BarChart({ bars, log, current, onPick, label, left, right }) {
   const first = bars[0].from;
   const last = bars[bars.length - 1].to;
   const ticks = log ? powers(highest) : [...new Set([0, Math.round(highest / 2), highest])];
-  const texts = ticks.map(brief);
+  const texts = ticks.map((tick) => brief(tick));
   const begin = spaceFor(texts);
   const plotWidth = width - begin - PAD.right;
   const x = (value) => begin + ((value - first) / (last - first || 1)) * plotWidth;
@@ -170,5 +170,3 @@ function powers(most) {
   const step = top > 5 ? 2 : 1;
   return Array.from({ length: Math.floor(top / step) + 1 }, (_, index) => 10 ** (index * step));
 }
-
-const brief = (number) => Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 }).format(number);

@@ -1,6 +1,6 @@
 // The first screen: any board finds the tables that hold it, and the tables that players solve can be solved here.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "./language.js";
 import { post, useGet } from "./api.js";
 import { MiniBoard } from "./board.js";
 import { Button, Icon, Notice, SolvingProgress, sentence } from "./parts.js";

@@ -4,7 +4,7 @@
 // `from` says where you slid: play, train or review.  Notes are only ever added, so that tabs do not overwrite each
 // other's; what is to be practised follows from them.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, t, useEffect, useRef, useState } from "./language.js";
 import { BarChart } from "./chart.js";
 import { MiniBoard } from "./board.js";
 import { download } from "./games.js";
@@ -227,7 +227,7 @@ export function Notebook({ info, onTry }) {
       say(error.message);
     }
   };
-  const forget = () => confirm("Delete all notes, of every table?") && deleteAll().then(() => say("The notebook is empty."), () => say(FORBIDDEN));
+  const forget = () => confirm(t("Delete all notes, of every table?")) && deleteAll().then(() => say("The notebook is empty."), () => say(FORBIDDEN));
   return html`<section class="card mistakes" aria-labelledby="notebook">
     <div class="titles tight"><h2 id="notebook">Notebook</h2>
       ${positions.length > 0 && html`<${Button} kind="main" icon="play" onClick=${() => onTry(positions[0].worst.board)}>Practise<//>`}

@@ -1,6 +1,7 @@
 // Pieces that several views use.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, language, speak, useEffect, useRef, useState } from "./language.js";
+import { useSetting } from "./store.js";
 import { apart, capital, either, lessText, numberOf, sizeOf, valueText } from "./text.js";
 
 const PATHS = {
@@ -31,6 +32,20 @@ export function Button({ icon, children, label, kind = "", ...others }) {
   return html`<button type="button" class=${`button ${kind}`} ...${title} ...${others}>
     ${icon && html`<${Icon} name=${icon} />`}${children && html`<span>${children}</span>`}
   </button>`;
+}
+
+const NEXT = { auto: "light", light: "dark", dark: "auto" };
+
+/** The colours and the language of the page. */
+export function Looks() {
+  const [theme, setTheme] = useSetting("theme", "auto");
+  useEffect(() => {
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+  }, [theme]);
+  const [other, name] = language === "zh" ? ["en", "English"] : ["zh", "中文"];
+  return html`<${Button} icon="theme" kind="plain" label=${`Colours: ${theme}. Change to ${NEXT[theme]}.`} onClick=${() => setTheme(NEXT[theme])} />
+    <button type="button" class="button plain language" lang=${other} title=${name} onClick=${() => speak(other)}>${other === "en" ? "EN" : name}</button>`;
 }
 
 /** A sentence about what went wrong, with a way to go on. */

@@ -1,6 +1,6 @@
 // Playing: the board with the values of its slides, the course of the game, and what can be set.
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./language.js";
 import { useGet } from "./api.js";
 import { Board, emptyOnly, focusCell } from "./board.js";
 import { Course } from "./course.js";

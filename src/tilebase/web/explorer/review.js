@@ -1,6 +1,6 @@
 // Reviewing a written game: which slides lost how much.
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./language.js";
 import { post } from "./api.js";
 import { StillBoard } from "./board.js";
 import { LineChart } from "./chart.js";

@@ -1,6 +1,6 @@
 // The trainer: values are hidden until you have moved; what your slides lost is counted.
 
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./language.js";
 import { MiniBoard } from "./board.js";
 import { Game, newSeed } from "./game.js";
 import { Notebook, useNoting, useOwnSlides } from "./notebook.js";
