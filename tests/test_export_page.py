@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -753,3 +754,32 @@ def test_the_page_is_accessible_and_fits(thinned: Path, visit: Visit, view: Page
             check_accessible(view)
             assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
     view.emulate_media(color_scheme="light")
+
+
+PROBE = """async (boards) => {
+  const [{ Answers }, { Policy }] = [await import("player/answers.js"), await import("player/policy.js")];
+  const answers = new Answers(new Policy(JSON.parse(document.getElementById("policy").textContent)));
+  return Promise.all(boards.map((board) => answers.ask(`api/probe?board=${board}`)));
+}"""
+
+
+def test_a_real_board_may_be_rotated_and_mirrored(solved, visit, view) -> None:
+    """Answers are those of the table for the board as it is given, and so is what buttons make of it."""
+    table_folder = solved(formation("44").game(8))
+    visit(table_folder)
+    board = np.array([[0, 2, 4, 0], [2, 0, 2, 4], [8, 16, 32, 64], [128, 256, 512, 1024]])
+    turned = [np.rot90(one, turns).tolist() for one in (board, board.T) for turns in range(4)]
+    texts = ["/".join(",".join(map(str, row)) for row in image) for image in turned]
+    with open_table(table_folder) as table:
+        for image, answer in zip(turned, view.evaluate(PROBE, texts), strict=True):
+            expected = table.probe(image)
+            assert answer["cells"] == [str(tile) for row in image for tile in row]
+            assert sorted(answer["best"]) == sorted(expected.best)
+            assert answer["refused"] == expected.refused
+            assert sorted(answer["goal_cells"]) == list(expected.goal_cells)
+            found = {slide["direction"]: slide["board"] for slide in answer["slides"]}
+            assert found == {slide.direction: slide.after.text for slide in expected.slides}
+    set_up(view, texts[0])
+    view.get_by_role("button", name="Rotate").click()
+    expect(view.locator(".board [role=cell] .hidden").first).to_have_text("128")
+    expect(view.locator(".slide.best").first).to_be_visible()

@@ -65,9 +65,9 @@ CATALOGUE = "explorer/zh.json"
 """The texts of the page in Chinese."""
 WORKER, LICENSE = "player/worker.js", "explorer/vendor/htm-preact.LICENSE"
 """Files that lie beside the page: what lets it work offline, and the licence of what it holds of others."""
-INFO = {"sums": None, "turns": False, "notation": "Rows of tiles, 0 for an empty cell."}
-"""What the page can do less than a server: begin at some sum, turn boards, read other notations."""
-SAFE = " !$&'()*+,-./:;<=>?@[]^_`{|}~"
+INFO = {"sums": None, "notation": "Rows of tiles, 0 for an empty cell."}
+"""What the page can do less than a server: begin at some sum, read other notations."""
+SAFE = " !\"$&'()*+,-./:;<=>?@[]^_`{|}~"
 """What may stand in an address that holds a module."""
 
 

@@ -117,6 +117,7 @@ function Title({ view, info }) {
   const [name, first] = game.split(", ");
   const whole = game.length < 60;
   const short = whole ? game : `${name}, ${formation ? "with large tiles" : `${first}, …`}`;
+  if (view === VIEWS.review.name) return html`<h1>${view}</h1>`; // of all tables
   if (whole && !named) return html`<h1>${view} <span>${short}</span></h1>`;
   const goal = Math.min(...info.goal_cells.map(({ tile }) => tile));
   return html`<div>

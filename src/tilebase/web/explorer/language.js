@@ -77,7 +77,7 @@ function inChinese(text) {
   const sized = text.replace(/([\d.]+) (million|billion|trillion|quadrillion)/g, (_, number, size) => brief(number * SIZES[size], { maximumSignificantDigits: 3 }));
   const plain = sized.replace(/(\d) %/g, "$1%");
   if (!/[a-z]{2}/i.test(plain)) return plain;
-  const [, before, core, after] = /^([\s.,:;]*)(.*?)([\s.,:;?!]*…?)$/s.exec(plain);
+  const [, before, core, after] = /^([\s.,:;◆]*)(.*?)([\s.,:;?!]*…?)$/s.exec(plain);
   const chinese = whole.get(plain.trim().toLowerCase()) ?? found(core);
   if (chinese === core || ENGLISH.test(chinese.replace(/tilebase \w+/g, ""))) return plain;
   return `${marks(before)}${chinese}${marks(after)}`.replace(/(?<=\p{Script=Han}) (?=\p{Script=Han})/gu, "");

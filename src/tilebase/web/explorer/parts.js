@@ -49,9 +49,10 @@ export function Looks() {
 }
 
 /** A sentence about what went wrong, with a way to go on. */
-export const Notice = ({ children, again, kind = "problem" }) => html`<div class=${`notice ${kind}`} role=${kind === "problem" ? "alert" : "note"}>
+export const Notice = ({ children, again, onClose, kind = "problem" }) => html`<div class=${`notice ${kind}`} role=${kind === "problem" ? "alert" : "note"}>
   <p>${children}</p>
   ${again && html`<${Button} icon="again" onClick=${again}>Try again<//>`}
+  ${onClose && html`<${Button} icon="close" kind="plain" label="Close" onClick=${onClose} />`}
 </div>`;
 
 /** A switch that stays where it is put. */
