@@ -116,6 +116,9 @@ def test_mirror_images_are_one_position(context: BrowserContext, served: Served,
     slide(page, turned.get(wrong, wrong))
     expect(page.locator("section.mistakes li")).to_contain_text("2 mistakes")
     said(page, "1 position")
+    page.get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("Your slides are kept here")).to_be_visible()
+    assert notes(page) == []
 
 
 def test_two_tabs_lose_nothing(context: BrowserContext, served: Served, table: Table):
@@ -126,6 +129,9 @@ def test_two_tabs_lose_nothing(context: BrowserContext, served: Served, table: T
     assert {note["board"] for note in notes(one)} == {START, other}
     expect(one.locator("section.mistakes p.quiet").first).to_contain_text("2 slides")
     expect(two.locator("section.mistakes p.quiet").first).to_contain_text("2 slides")
+    one.get_by_role("button", name="Practise").click()
+    one.get_by_role("button", name="Next position (1 left)").click()
+    expect(one.get_by_role("button", name="New game")).to_be_visible()
 
 
 def test_export_import_and_delete(context: BrowserContext, served: Served, table: Table, tmp_path: Path):

@@ -61,7 +61,7 @@ def served(entry: Entry) -> Document:
 
 def progress(done: Progress | None) -> Document | None:
     """Return how far something is; None before it says that."""
-    return done and {"text": describe(done), "fraction": done.fraction}
+    return None if done is None else {"text": describe(done), "fraction": done.fraction}
 
 
 def library(collection: Collection) -> Document:

@@ -1,9 +1,9 @@
 // The language of the page.  Texts are written in English where they are used; zh.json has the Chinese of each.
 //
 // In a text of the catalogue, {} stands for a text without punctuation, {*} for part of a sentence, {#} for a number, and
-// an ending such as [s] may be missing.  What elements show is
-// looked up when they are made: as a whole, else by its sentences, else by its parts between commas.  So texts that the
-// page composes are found, and also those of the server.  A text that is not found stays as it is.
+// an ending such as [s] may be missing.  What elements show is looked up when they are made: as a whole, else by its
+// sentences, else by smaller parts.  So texts that the page composes are found, and also those of the server.  A text of
+// which a part is not found stays in English.
 
 import { html as build } from "./vendor/htm-preact.js";
 import { recall, remember } from "./store.js";
@@ -102,14 +102,11 @@ const seen = new WeakSet();
 function inLanguage(child) {
   if (isText(child)) return t(String(child));
   if (!Array.isArray(child)) return translate(child);
-  const children = [...child];
-  for (let at = 0; at < children.length; at++) {
-    let end = at + 1;
-    while (isText(children[at]) && end < children.length && (isText(children[end]) || isNothing(children[end]))) children[at] += String(isText(children[end]) ? children[end] : "") , children[end++] = "";
-    children[at] = inLanguage(children[at]);
-    at = end - 1;
+  const children = child.map((one) => (isNothing(one) ? "" : one)); // as many as before, so that none is drawn anew
+  for (let at = children.length - 1; at > 0; at--) {
+    if (isText(children[at - 1]) && isText(children[at])) [children[at - 1], children[at]] = [`${children[at - 1]}${children[at]}`, ""];
   }
-  return children;
+  return children.map(inLanguage);
 }
 
 function translate(node) {

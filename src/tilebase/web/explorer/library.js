@@ -142,14 +142,14 @@ function Solving({ table, onStop }) {
 
 /** props: the list of tables, `again` to ask for it, the route and `go`. */
 export function Library({ tables, again, route, go }) {
-  const [text, setText] = useState(route.board);
+  const [text, setText] = useState("");
   const [said, say] = useState("");
   const [closed, close] = useState([]);
   const ready = tables.filter((one) => one.state === "ready").map((one) => one.name).join(" ");
   const solving = tables.find((one) => one.state === "solving");
   const { data, problem, again: look } = useGet("library");
   useChange(look, [ready, solving?.name]);
-  useEffect(() => setText(route.board), [route.board]);
+  useEffect(() => setText(route.board.replaceAll("/", "\n")), [route.board]);
   const act = async (path, body) => {
     say("");
     try {

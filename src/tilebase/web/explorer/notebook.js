@@ -69,6 +69,15 @@ const addNotes = (notes) => write((store) => void notes.forEach((note) => store.
 
 const deleteAll = () => write((store) => store.clear());
 
+/** Delete the notes of a table and a position. */
+const deleteOf = (table, key) =>
+  write((store) => {
+    store.index("table").openCursor(table).onsuccess = ({ target: { result } }) => {
+      if (result?.value.key === key) result.delete();
+      result?.continue();
+    };
+  });
+
 /** What equal notes have in common; a review can be noted twice. */
 const same = ({ table, board, slide, from, when }) => [table, board, slide, from === "review" || when].join(" ");
 
@@ -248,7 +257,10 @@ export function Notebook({ info, onTry }) {
           <${MiniBoard} cells=${wordsOf(worst.board)} shape=${info.shape} />
           <p><b class="loss-text">${lessText(worst.text)}</b>${times > 1 && `, ${times} mistakes`}${right > 0 && `, correct ${several(right, "time")} since`}</p>
           <details><summary>Answer</summary>${capital(worst.slide)} lost ${worst.text}. Best was ${either(worst.best)}.</details>
-          <${Button} onClick=${() => onTry([worst.board])}>Play again<//>
+          <div class="bar-of-buttons">
+            <${Button} onClick=${() => onTry([worst.board])}>Play again<//>
+            <${Button} icon="close" kind="plain" label="Remove" onClick=${() => deleteOf(info.name, key)} />
+          </div>
         </li>`,
       )}
     </ul>

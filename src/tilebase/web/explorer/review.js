@@ -136,10 +136,12 @@ function Result({ review, info, objective, unit, go, digits, setDigits, first, k
   const step = (by) => keep(Math.max(0, Math.min(moves.length - 1, at + by)));
   const mistakes = moves.filter((move) => move.mistake).map((move) => move.number - 1);
   useKeys((key) => {
+    say("");
     const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
     const to = { n: mistakes.find((one) => one > at), p: mistakes.findLast((one) => one < at) }[key];
     if (by) step(by);
     else if (to !== undefined) keep(to);
+    else if (key === "n" || key === "p") say(key === "n" ? "No mistake after this move." : "No mistake before this move.");
     return Boolean(by) || ["n", "p"].includes(key);
   });
   const heading = `${several(review.positions, "position")}, read as ${review.form === "positions" ? "a list" : `a ${review.form}`}`;
@@ -158,7 +160,7 @@ function Result({ review, info, objective, unit, go, digits, setDigits, first, k
       <section class="card" aria-label="Summary">
         <h2>${heading}</h2>
         <${Endgames} review=${review} at=${at} onPick=${keep} />
-        ${mistakes.length > 0 && html`<div class="bar-of-buttons"><${Button} onClick=${note}>Put the mistakes into the notebook<//><span class="said" role="status">${said}</span></div>`}
+        <div class="bar-of-buttons">${mistakes.length > 0 && html`<${Button} onClick=${note}>Put the mistakes into the notebook<//>`}<span class="said" role="status">${said}</span></div>
         ${known < 0
           ? html`<p>This table knows none of these positions. ${sentence(`of the last one: ${moves[moves.length - 1].problem}`)}</p>`
           : html`<${Summary} review=${review} at=${at} lucks=${lucks} unit=${unit} onPick=${keep} />`}
@@ -209,10 +211,14 @@ function Summary({ review, at, lucks, unit, onPick }) {
     missing > 0 && ["Not in the table", count(missing)],
     review.unknown > missing && ["Not judged", count(review.unknown - missing)],
   ];
-  return html`<${Facts} items=${[...(judged || []), ...others]} />
-    ${judged ? html`<${Stretches} moves=${moves} part=${endgameAt(review, at)} drops=${drops} at=${at} unit=${unit} onPick=${onPick} />` : html`<p>No slide of this game can be judged.</p>`}
+  const part = endgameAt(review, at);
+  const many = review.endgames.length > 1 && part.table;
+  return html`${many && html`<h3>The whole game</h3>`}
+    <${Facts} items=${[...(judged || []), ...others]} />
+    ${many && judged && html`<h3>Endgame of ${part.table}</h3>`}
+    ${judged ? html`<${Stretches} moves=${moves} part=${part} drops=${drops} at=${at} unit=${unit} onPick=${onPick} />` : html`<p>No slide of this game can be judged.</p>`}
     ${drops.length > 0 &&
-    html`<h3>Largest losses</h3>
+    html`<h3>${many ? "Largest losses of the whole game" : "Largest losses"}</h3>
       <ol class="drops">${drops.slice(0, 5).map((number) => html`<${Drop} move=${moves[number - 1]} onPick=${() => onPick(number - 1)} />`)}</ol>`}`;
 }
 
