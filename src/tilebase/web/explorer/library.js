@@ -41,7 +41,7 @@ function Offer({ table, token, solving, onSolve }) {
     ${state === "ready"
       ? html`<a class="button main" href=${hrefOf({ table: name, view: "play" })}>Open</a>`
       : state === "solving"
-        ? html`<div class="solves"><${SolvingProgress} table=${solving} /></div>`
+        ? html`<div class="solves"><${SolvingProgress} table=${solving || {}} /></div>`
         : problem
           ? null
           : token

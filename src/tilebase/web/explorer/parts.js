@@ -45,7 +45,7 @@ export function Looks() {
   }, [theme]);
   const [other, name] = language === "zh" ? ["en", "English"] : ["zh", "中文"];
   return html`<${Button} icon="theme" kind="plain" label=${`Colours: ${theme}. Change to ${NEXT[theme]}.`} onClick=${() => setTheme(NEXT[theme])} />
-    <button type="button" class="button plain language" lang=${other} title=${name} onClick=${() => speak(other)}>${other === "en" ? "EN" : name}</button>`;
+    <button type="button" class="button plain" lang=${other} title=${name} onClick=${() => speak(other)}>${other === "en" ? "EN" : name}</button>`;
 }
 
 /** A sentence about what went wrong, with a way to go on. */
