@@ -153,6 +153,10 @@ def test_export_import_and_delete(context: BrowserContext, served: Served, table
     expect(page.get_by_text("1 note added.")).to_be_visible()
     choose.set_input_files(file)
     expect(page.get_by_text("0 notes added.")).to_be_visible()
+    other = tmp_path / "other.json"
+    other.write_text(file.read_text().replace("2x3-32", "2x3-16"))
+    choose.set_input_files(other)
+    expect(page.get_by_text("1 note added. None of them is of this table.")).to_be_visible()
     wrong = tmp_path / "wrong.json"
     for content in ("{", "[]", '{"format": "tilebase notebook", "notes": [{}]}'):
         wrong.write_text(content)

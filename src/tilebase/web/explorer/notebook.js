@@ -240,7 +240,9 @@ export function Notebook({ info, onTry }) {
     const [file] = event.target.files;
     event.target.value = "";
     try {
-      say(`${several(await addNew(imported(await file.text())), "note")} added.`);
+      const found = imported(await file.text());
+      const none = found.some(({ table }) => table === info.name) ? "" : " None of them is of this table.";
+      say(`${several(await addNew(found), "note")} added.${none}`);
     } catch (error) {
       say(error.message);
     }
