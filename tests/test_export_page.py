@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -761,3 +762,32 @@ def test_the_link_of_the_board_leads_to_the_page_without_scripts(browser: Browse
     page.get_by_role("link").click()
     expect(page).to_have_title("2048 on 2x3, to 64")
     context.close()
+
+
+PROBE = """async (boards) => {
+  const [{ Answers }, { Policy }] = [await import("player/answers.js"), await import("player/policy.js")];
+  const answers = new Answers(new Policy(JSON.parse(document.getElementById("policy").textContent)));
+  return Promise.all(boards.map((board) => answers.ask(`api/probe?board=${board}`)));
+}"""
+
+
+def test_a_real_board_may_be_rotated_and_mirrored(solved, visit, view) -> None:
+    """Answers are those of the table for the board as it is given, and so is what buttons make of it."""
+    table_folder = solved(formation("44").game(8))
+    visit(table_folder)
+    board = np.array([[0, 2, 4, 0], [2, 0, 2, 4], [8, 16, 32, 64], [128, 256, 512, 1024]])
+    turned = [np.rot90(one, turns).tolist() for one in (board, board.T) for turns in range(4)]
+    texts = ["/".join(",".join(map(str, row)) for row in image) for image in turned]
+    with open_table(table_folder) as table:
+        for image, answer in zip(turned, view.evaluate(PROBE, texts), strict=True):
+            expected = table.probe(image)
+            assert answer["cells"] == [str(tile) for row in image for tile in row]
+            assert sorted(answer["best"]) == sorted(expected.best)
+            assert answer["refused"] == expected.refused
+            assert sorted(answer["goal_cells"]) == list(expected.goal_cells)
+            found = {slide["direction"]: slide["board"] for slide in answer["slides"]}
+            assert found == {slide.direction: slide.after.text for slide in expected.slides}
+    set_up(view, texts[0])
+    view.get_by_role("button", name="Rotate").click()
+    expect(view.locator(".board [role=cell] .hidden").first).to_have_text("128")
+    expect(view.locator(".slide.best").first).to_be_visible()

@@ -6,7 +6,9 @@ import json
 import shlex
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,10 +17,13 @@ from playwright.sync_api import Browser, Page, expect
 from serving import SECONDS, Served, check_accessible, serving
 from tilebase import Game, formation, formations, open_table, solve
 from tilebase.cli import main
-from tilebase.errors import BoardError, GameError, UsageError
+from tilebase.errors import BoardError, GameError, StorageError, UsageError
 from tilebase.questions import fitting
 from tilebase.questions.fitting import catalogue, fit_named, fits, is_board
+from tilebase.runtime.resources import Use
 from tilebase.tables.large_tiles import large_tiles_of, read_tiles
+from tilebase.web import documents
+from tilebase.web.collection import Collection
 
 BOARD, SMALL = "0,2,4,0/2,16,8,4/8,128,256,512/1024,2048,4096,8192", "2,4,8/2,0,0"
 
@@ -248,13 +253,31 @@ def test_solving_stops_and_goes_on(served: Served, library: Path):
         tables = served.get("/api/tables").json["tables"]
         return str(next(one["state"] for one in tables if one["name"] == name))
 
-    until(lambda: state("3x3-1024") == "failed")
+    until(lambda: "3x3-1024" not in [one["name"] for one in served.get("/api/tables").json["tables"]])
+    assert served.get("/api/library").json["failed"] is None
     listed = served.get("/api/library").json["tables"]
     assert next(one["state"] for one in listed if one["name"] == "3x3-1024") == "begun"
     assert served.post("/api/solve", {**asked, "name": "2x2-32"}).status == 200
     until(lambda: state("2x2-32") == "ready")
     assert served.post("/api/solve", asked).json["state"] == "solving"
     assert served.post("/api/stop", {"token": token}).status == 200
+
+
+def test_what_fails_is_said_until_the_next_solve_and_what_the_disk_cannot_hold(library, monkeypatch):
+    def full(*_: Any) -> Path:
+        raise StorageError("no space is left")
+
+    monkeypatch.setattr("tilebase.web.collection.solve_into", full)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=3e8))
+    with closing(Collection([], library, Use())) as collection:
+        fit = fit_named("2x2-32")
+        collection.begin(fit.name, fit.game)
+        until(lambda: not collection.solving)
+        listed = documents.library(collection)
+        assert (collection.entries, listed["failed"]) == ({}, "2x2-32: no space is left")
+        problems = {one["name"]: one["problem"] for one in listed["tables"]}
+        assert problems["442-256"] is None
+        assert problems["442-512"].endswith(" MB of disk")
 
 
 def test_named_tables_only_answer(library: Path):

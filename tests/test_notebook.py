@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from serving import SECONDS, Served, check_accessible, serving
 from tilebase import Game, Table, open_table, solve
+from tilebase.questions.review import review
+from tilebase.runtime import progress as running
+from tilebase.runtime.progress import Progress, describe
 
 START = "4,8,2/2,4,0"
 """A position of 2x3 in which a slide loses more than a thousandth."""
@@ -77,7 +80,7 @@ def said(page: Page, positions: str) -> None:
 
 def test_a_mistake_is_kept_and_comes_back_until_it_was_right_three_times(context, served, table) -> None:
     page = train(context, served, START)
-    wrong, [best, *_] = worst(table, START), table.probe(START).best
+    wrong = worst(table, START)
     slide(page, wrong)
     said(page, "1 position")
     answer = table.probe(START)
@@ -90,7 +93,9 @@ def test_a_mistake_is_kept_and_comes_back_until_it_was_right_three_times(context
     for turn in range(3):
         page.get_by_role("button", name="Practise").click()
         expect(page.locator(".slide.chosen")).to_have_count(0)
-        slide(page, best)
+        words = page.locator(".board [role=cell] .hidden").all_inner_texts()
+        cells = [int(word.replace("empty", "0")) for word in words]
+        slide(page, table.probe([cells[:3], cells[3:]]).best[0])
         said(page, "0 positions" if turn == 2 else "1 position")
     assert len(notes(page)) == 4
 
@@ -107,6 +112,9 @@ def test_mirror_images_are_one_position(context: BrowserContext, served: Served,
     slide(page, turned.get(wrong, wrong))
     expect(page.locator("section.mistakes li")).to_contain_text("2 mistakes")
     said(page, "1 position")
+    page.get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("Your slides are kept here")).to_be_visible()
+    assert notes(page) == []
 
 
 def test_two_tabs_lose_nothing(context: BrowserContext, served: Served, table: Table):
@@ -117,6 +125,9 @@ def test_two_tabs_lose_nothing(context: BrowserContext, served: Served, table: T
     assert {note["board"] for note in notes(one)} == {START, other}
     expect(one.locator("section.mistakes p.quiet").first).to_contain_text("2 slides")
     expect(two.locator("section.mistakes p.quiet").first).to_contain_text("2 slides")
+    one.get_by_role("button", name="Practise").click()
+    one.get_by_role("button", name="Next position (1 left)").click()
+    expect(one.get_by_role("button", name="New game")).to_be_visible()
 
 
 def test_export_import_and_delete(context: BrowserContext, served: Served, table: Table, tmp_path: Path):
@@ -138,6 +149,10 @@ def test_export_import_and_delete(context: BrowserContext, served: Served, table
     expect(page.get_by_text("1 note added.")).to_be_visible()
     choose.set_input_files(file)
     expect(page.get_by_text("0 notes added.")).to_be_visible()
+    other = tmp_path / "other.json"
+    other.write_text(file.read_text().replace("2x3-32", "2x3-16"))
+    choose.set_input_files(other)
+    expect(page.get_by_text("1 note added. None of them is of this table.")).to_be_visible()
     wrong = tmp_path / "wrong.json"
     for content in ("{", "[]", '{"format": "tilebase notebook", "notes": [{}]}'):
         wrong.write_text(content)
@@ -167,7 +182,7 @@ def test_what_autoplay_and_loaded_games_do_is_not_noted(context: BrowserContext,
 def test_a_refused_slide_is_explained_at_the_board(context: BrowserContext, served: Served):
     page = train(context, served, "2,4,8/0,0,0")
     page.keyboard.press("ArrowLeft")
-    expect(page.locator(".notice.refused")).to_have_text("Left moves nothing.")
+    expect(page.get_by_role("group", name="Verdict")).to_contain_text("Left moves nothing.")
     expect(page.get_by_role("status").last).to_contain_text("Left moves nothing.")
 
 
@@ -221,3 +236,22 @@ def test_the_page_shows_endgames_and_puts_mistakes_into_the_notebook(context: Br
     assert {note["from"] for note in notes(page)} == {"review"}
     page.get_by_role("button", name="Put the mistakes into the notebook").click()
     expect(page.get_by_text("0 notes added.")).to_be_visible()
+
+
+def test_a_long_review_says_how_far_it_is(context, served, tables, monkeypatch) -> None:
+    seen: list[Progress] = []
+    monkeypatch.setattr(running, "OFTEN", -1.0)
+    found = review(tables / "2x3-32", GAME, progress=seen.append)
+    assert [one.positions for one in seen] == list(range(1, len(found.moves) + 1))
+    assert seen[-1].fraction == 1
+    page, waiting = context.new_page(), list[Route]()
+    page.route("**/api/review", lambda route: waiting.append(route))
+    half = {"progress": {"text": describe(seen[0]), "fraction": 0.5}}
+    page.route("**/api/review?id=*", lambda route: route.fulfill(json=half))
+    page.goto(f"{served.address}?table=2x3-32&view=review")
+    page.get_by_label("A game").fill(GAME)
+    page.get_by_role("button", name="Review", exact=True).click()
+    expect(page.get_by_role("progressbar")).to_have_attribute("value", "0.5")
+    expect(page.get_by_text("1 positions")).to_be_visible()
+    waiting[0].continue_()
+    expect(page.locator(".review-result")).to_be_visible()

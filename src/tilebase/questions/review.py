@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from tilebase.game.records import Position, X, parse_game, text_of
 from tilebase.objectives.numbers import MISTAKE, Unit, is_mistake, loss_text
 from tilebase.objectives.objective import find_objective
 from tilebase.objectives.values import Below, Found, value_document
+from tilebase.runtime.progress import Pace, Progress
 from tilebase.tables.answers import Answer, SlideAnswer, size_of
 from tilebase.tables.large_tiles import read_tiles
 from tilebase.tables.probe import Table, open_table
@@ -239,7 +240,13 @@ class Review:
         }
 
 
-def review(table: Table | Path | str, text: str, objective: str | None = None) -> Review:
+def review(
+    table: Table | Path | str,
+    text: str,
+    objective: str | None = None,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+) -> Review:
     """Review a written game: what each slide lost.
 
     `Answer.loss` says what a slide loses.
@@ -255,6 +262,8 @@ def review(table: Table | Path | str, text: str, objective: str | None = None) -
         table does not hold count as unknown.
     objective:
         As for `Table.probe`.
+    progress:
+        Called with how far the review is, at most ten times a second.
 
     Raises
     ------
@@ -268,13 +277,29 @@ def review(table: Table | Path | str, text: str, objective: str | None = None) -
     table = open_table(table)
     meaning, unit = table.meaning(objective), table.unit(objective)
     written = parse_game(table.game, text, lambda board: read_written(table.game, board))
-    moves = [
-        _reviewed(table, position, number, objective) for number, position in enumerate(written.positions, 1)
-    ]
+    positions = _counted(written.positions, progress)
+    moves = [_reviewed(table, position, number, objective) for number, position in positions]
     return Review(written.form, meaning, unit, tuple(moves))
 
 
-def review_game(tables: Mapping[str, Table], text: str, objective: str | None = None) -> Review:
+def _counted(
+    positions: Sequence[Position], progress: Callable[[Progress], None] | None
+) -> Iterator[tuple[int, Position]]:
+    """Yield the positions with their numbers, and say how far they are."""
+    pace = Pace(progress, "positions")
+    for number, position in enumerate(positions, 1):
+        yield number, position
+        if pace.due():
+            pace.report(number, "review", number, number / len(positions))
+
+
+def review_game(
+    tables: Mapping[str, Table],
+    text: str,
+    objective: str | None = None,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+) -> Review:
     """Review a written game by several tables: each position by the one with the largest goal that judges it.
 
     Tables in which two equal tiles are large judge no slide, so another one is taken where there is one.
@@ -295,9 +320,8 @@ def review_game(tables: Mapping[str, Table], text: str, objective: str | None = 
             asked.append((name, table))
     if written is None:
         raise problem
-    moves = tuple(
-        _best_reviewed(asked, one, number, objective) for number, one in enumerate(written.positions, 1)
-    )
+    positions = _counted(written.positions, progress)
+    moves = tuple(_best_reviewed(asked, one, number, objective) for number, one in positions)
     often = Counter(move.table for move in moves if move.table)
     most = dict(asked)[often.most_common(1)[0][0]] if often else asked[0][1]
     return Review(written.form, most.meaning(objective), most.unit(objective), moves)

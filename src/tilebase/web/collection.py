@@ -92,6 +92,10 @@ class Collection:
 
     Attributes
     ----------
+    failed:
+        Why the last table that a page solved was not solved, in one sentence; empty unless it failed.
+    reviews:
+        How far the reviews are that are being made, by the names that the pages gave them.
     token:
         What a request must name that begins or stops work: other pages cannot read it.
 
@@ -115,6 +119,8 @@ class Collection:
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._solver: Future[None] | None = None
+        self.failed = ""
+        self.reviews: dict[str, Progress] = {}
         for location in locations:
             path = local_path(location)
             if path is not None and holds_tables(path):
@@ -252,6 +258,9 @@ class Collection:
         except Exception as error:
             entry.state, entry.problem = "failed", f"solving failed: {type(error).__name__}: {error}"
             LOG.exception("solving %s failed", entry.name)
+        if entry.state == "failed" and self.library is not None:  # what is begun is offered again
+            self.entries = {name: one for name, one in self.entries.items() if one is not entry}
+            self.failed = "" if self._stopping.is_set() else f"{entry.name}: {entry.problem}"
 
     def _tell(self, entry: Entry, progress: Progress) -> None:
         if self._stopping.is_set():
@@ -277,6 +286,7 @@ class Collection:
                 raise UsageError("another game is being solved: wait for it, or stop it")
             if name in self.entries and self.entries[name].state == "ready":
                 raise UsageError(f"{name} is solved already")
+            self.failed = ""
             run = partial(solve_into, self.library / name, game, objectives_of("win"), self._use)
             return self.solve(name, game, run)
 

@@ -11,17 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
-from tilebase.costs.estimate import number_in_words
+from tilebase.costs.estimate import number_in_words, within_disk
 from tilebase.errors import BoardError, CorruptError, MissingBoardError, StorageError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.game.notation import count_of, exponent_of, split_cells, tile_text
 from tilebase.game.spawns import ORIGINAL
-from tilebase.objectives.numbers import chance_text
+from tilebase.objectives.numbers import byte_text, chance_text
 from tilebase.objectives.values import Unknown, value_document
 from tilebase.questions.fitting import Fit, catalogue, fits, shape_of
-from tilebase.runtime.progress import describe
+from tilebase.runtime.progress import Progress, describe
+from tilebase.runtime.resources import Allowance
 from tilebase.small.diagrams import BEST
 from tilebase.small.graphs import SPECIALS
 from tilebase.small.layered import EDGE, Edge, Picture, boards_node, pill
@@ -46,16 +47,20 @@ DRAWN = 400
 
 def served(entry: Entry) -> Document:
     """Return one line of the list of tables."""
-    done = entry.progress
     return {
         "name": entry.name,
         "kind": entry.kind,
         "state": entry.state,
         "game": "" if entry.game is None else title_of(entry.game),
         "shape": "" if entry.game is None else entry.game.shape_text,
-        "progress": done and {"text": describe(done), "fraction": done.fraction},
+        "progress": progress(entry.progress),
         "problem": entry.problem or None,
     }
+
+
+def progress(done: Progress | None) -> Document | None:
+    """Return how far something is; None before it says that."""
+    return None if done is None else {"text": describe(done), "fraction": done.fraction}
 
 
 def library(collection: Collection) -> Document:
@@ -63,6 +68,7 @@ def library(collection: Collection) -> Document:
     return {
         "folder": str(collection.library) if collection.library else None,
         "token": collection.token if collection.solves else None,
+        "failed": collection.failed or None,
         "tables": [fit_document(collection, fit) for fit in catalogue()],
     }
 
@@ -84,11 +90,19 @@ def fit_document(collection: Collection, fit: Fit) -> Document:
         "seconds": fit.expected.seconds,
         "time": fit.takes[0],
         "disk": fit.takes[1],
-        "problem": fit.problem or None,
+        "problem": fit.problem or _disk_problem(fit, collection) or None,
         "equal": fit.equal,
         "state": known,
         "command": fit.command(collection.library),
     }
+
+
+def _disk_problem(fit: Fit, collection: Collection) -> str:
+    """Return that the disk of the library is too small for a table; empty if it is not."""
+    folder = collection.library / fit.name if collection.library else None
+    free = within_disk(Allowance.of(), folder).disk
+    assert free is not None
+    return f"needs {byte_text(int(fit.expected.disk))} of disk" if fit.expected.disk > free else ""
 
 
 def answers(collection: Collection, board: str) -> Document:

@@ -53,19 +53,21 @@ BITS = 9
 """Bits of an afterstate, for the estimate before the work."""
 MODULES = {
     "explorer": (
-        "api.js", "board.js", "chart.js", "course.js", "game.js", "games.js", "notebook.js", "parts.js",
-        "play.js", "route.js", "rules.js", "setup.js", "store.js", "text.js", "tiles.js", "trainer.js",
-        "vendor/htm-preact.js",
+        "api.js", "board.js", "chart.js", "course.js", "game.js", "games.js", "language.js", "notebook.js",
+        "parts.js", "play.js", "route.js", "rules.js", "setup.js", "store.js", "text.js", "tiles.js",
+        "trainer.js", "vendor/htm-preact.js",
     ),
     "player": ("answers.js", "moves.js", "player.js", "policy.js"),
 }  # fmt: skip
 """By folder: modules of the explorer's page that the player uses, too; and its own."""
 STYLES = ("explorer/style.css", "player/player.css")
+CATALOGUE = "explorer/zh.json"
+"""The texts of the page in Chinese."""
 WORKER, LICENSE = "player/worker.js", "explorer/vendor/htm-preact.LICENSE"
 """Files that lie beside the page: what lets it work offline, and the licence of what it holds of others."""
-INFO = {"sums": None, "turns": False, "notation": "Rows of tiles, 0 for an empty cell."}
-"""What the page can do less than a server: begin at some sum, turn boards, read other notations."""
-SAFE = " !$&'()*+,-./:;<=>?@[]^_`{|}~"
+INFO = {"sums": None, "notation": "Rows of tiles, 0 for an empty cell."}
+"""What the page can do less than a server: begin at some sum, read other notations."""
+SAFE = " !\"$&'()*+,-./:;<=>?@[]^_`{|}~"
 """What may stand in an address that holds a module."""
 
 
@@ -351,6 +353,7 @@ def _write_page(folder: Path, game: Game, header: dict[str, Any]) -> None:
         "HASHES": f"{_hash(parts['MODULES'])} {_hash(parts['START'])}",
         "TITLE": html.escape(title(game)),
         "FORMAT": FORMAT,
+        "CHINESE": (web / CATALOGUE).read_text("utf-8").replace("<", "\\u003c"),
         "HEADER": to_json(header, "compact").replace("<", "\\u003c"),
     }
     page = Template((web / "player" / places.POLICY).read_text("utf-8")).substitute(values)

@@ -6,6 +6,7 @@ import json
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from tilebase._version import version
@@ -239,11 +240,21 @@ def _random_game(collection: Collection, given: Arguments) -> documents.Document
 
 
 def _review(collection: Collection, given: Arguments) -> documents.Document:
-    if given["table"] is not None:
-        opened = documents.need_table(collection.open(given["table"]))
-        return review(opened, given["game"], given["objective"]).as_dict()
-    collection.refresh()
-    return review_game(collection.tables(), given["game"], given["objective"]).as_dict()
+    name = given["id"]
+    tell = None if name is None else partial(collection.reviews.__setitem__, name)
+    try:
+        if given["table"] is not None:
+            opened = documents.need_table(collection.open(given["table"]))
+            return review(opened, given["game"], given["objective"], progress=tell).as_dict()
+        collection.refresh()
+        tables = collection.tables()
+        return review_game(tables, given["game"], given["objective"], progress=tell).as_dict()
+    finally:
+        collection.reviews.pop(name, None)
+
+
+def _reviewing(collection: Collection, given: Arguments) -> documents.Document:
+    return {"progress": documents.progress(collection.reviews.get(given["id"]))}
 
 
 def _layers(collection: Collection, given: Arguments) -> documents.Document:
@@ -331,8 +342,12 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "POST", "/api/review", "What each slide of a written game loses, by one table or by all.", _review,
         schemas.REVIEW,
-        body=_body(table=NULLABLE_TEXT, game=schemas.TEXT, objective=NULLABLE_TEXT),
+        body=_body(table=NULLABLE_TEXT, game=schemas.TEXT, objective=NULLABLE_TEXT, id=NULLABLE_TEXT),
         cost=lambda given: min(10 + len(given["game"]) // 10, MOST_POSITIONS), most_body=MOST_GAME,
+    ),
+    Operation(
+        "GET", "/api/review", "How far a review is.", _reviewing, schemas.REVIEWING,
+        (Parameter("id", "the id that was sent with the game", required=True),),
     ),
     Operation(
         "GET", "/api/layers", "How many positions of each sum a table holds.", _layers, schemas.LAYERS,

@@ -50,6 +50,7 @@ STATE = one_of("play", "won", "lost", "ended")
 
 _BOARD = {"board": TEXT, "cells": CELLS}
 
+PROGRESS = nullable(record({"text": TEXT, "fraction": NUMBER}))
 COMPONENTS: dict[str, Schema] = {
     "Problem": record(
         {
@@ -79,7 +80,7 @@ COMPONENTS: dict[str, Schema] = {
             "state": one_of("ready", "solving", "failed"),
             "game": TEXT,
             "shape": TEXT,
-            "progress": nullable(record({"text": TEXT, "fraction": NUMBER})),
+            "progress": PROGRESS,
             "problem": nullable(TEXT),
         }
     ),
@@ -186,7 +187,15 @@ COMPONENTS: dict[str, Schema] = {
 """The documents that several requests share."""
 
 TABLES = record({"version": TEXT, "library": TRUE, "tables": array(component("Served"))})
-LIBRARY = record({"folder": nullable(TEXT), "token": nullable(TEXT), "tables": array(component("Solvable"))})
+REVIEWING = record({"progress": PROGRESS})
+LIBRARY = record(
+    {
+        "folder": nullable(TEXT),
+        "token": nullable(TEXT),
+        "failed": nullable(TEXT),
+        "tables": array(component("Solvable")),
+    }
+)
 FITTING = record(
     {
         "answers": array(

@@ -1,6 +1,6 @@
 // Requests to the server.  A failure is a `Problem` whose message is one sentence for the reader.
 
-import { useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { useEffect, useRef, useState } from "./language.js";
 
 export class Problem extends Error {}
 

@@ -1,9 +1,9 @@
 // The page: which table and which view, from its address and back into it.
 
-import { html, render, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, render, useEffect, useState } from "./language.js";
 import { askEarly, useGet } from "./api.js";
 import { Help } from "./help.js";
-import { Button, Notice, SolvingProgress, useKeys } from "./parts.js";
+import { Looks, Notice, SolvingProgress, useKeys } from "./parts.js";
 import { Play } from "./play.js";
 import { hrefOf, readRoute, useRoute } from "./route.js";
 import { useSetting } from "./store.js";
@@ -46,9 +46,8 @@ function useTables() {
 
 const STATES = { solving: " (being solved)", failed: " (cannot be read)" };
 
-function Header({ tables, table, route, go, theme, setTheme, onHelp }) {
+function Header({ tables, table, route, go, onHelp }) {
   const pick = (event) => go({ table: event.target.value, board: route.table ? "" : route.board, objective: "", slide: "", sum: "", view: "" });
-  const next = { auto: "light", light: "dark", dark: "auto" };
   return html`<header>
     <a class="logo" href="?" aria-label="tilebase, first page">
       <svg viewBox="0 0 32 32" aria-hidden="true"><rect width="15" height="15" rx="4" /><rect x="17" width="15" height="15" rx="4" /><rect y="17" width="15" height="15" rx="4" /><rect x="17" y="17" width="15" height="15" rx="4" /></svg>
@@ -62,7 +61,7 @@ function Header({ tables, table, route, go, theme, setTheme, onHelp }) {
       </select>
     </label>`}
     <div class="corner">
-      <${Button} icon="theme" kind="plain" label=${`Colours: ${theme}. Change to ${next[theme]}.`} onClick=${() => setTheme(next[theme])} />
+      <${Looks} />
       <button type="button" class="button plain" aria-label="Help (?)" title="Help (?)" onClick=${onHelp}>?</button>
     </div>
     ${table?.state === "ready" && html`<${Views} table=${table} route=${route} go=${go} />`}
@@ -118,6 +117,7 @@ function Title({ view, info }) {
   const [name, first] = game.split(", ");
   const whole = game.length < 60;
   const short = whole ? game : `${name}, ${formation ? "with large tiles" : `${first}, …`}`;
+  if (view === VIEWS.review.name) return html`<h1>${view}</h1>`; // of all tables
   if (whole && !named) return html`<h1>${view} <span>${short}</span></h1>`;
   const goal = Math.min(...info.goal_cells.map(({ tile }) => tile));
   return html`<div>
@@ -187,12 +187,7 @@ function Main({ tables, table, route, go, again }) {
 function App() {
   const [route, go] = useRoute();
   const { data, problem, again } = useTables();
-  const [theme, setTheme] = useSetting("theme", "auto");
   const [help, setHelp] = useState(false);
-  useEffect(() => {
-    if (theme === "auto") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
-  }, [theme]);
   useKeys((key) => key === "?" && (setHelp(true), true));
   const tables = data?.tables || [];
   // One table that was named on the command line is shown at once.
@@ -202,7 +197,7 @@ function App() {
     document.title = table ? `${table.name} · tilebase` : "tilebase";
   }, [table?.name]);
   return html`<a class="skip" href="#main">Skip to the board</a>
-    <${Header} tables=${tables} table=${table} route=${route} go=${go} theme=${theme} setTheme=${setTheme} onHelp=${() => setHelp(true)} />
+    <${Header} tables=${tables} table=${table} route=${route} go=${go} onHelp=${() => setHelp(true)} />
     <main id="main" tabindex="-1">
       ${problem ? html`<${Notice} again=${again}>${problem}<//>` : data ? html`<${Main} tables=${tables} table=${table} route=${route} go=${go} again=${again} />` : html`<p class="wait">Loading …</p>`}
     </main>

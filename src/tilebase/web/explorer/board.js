@@ -1,6 +1,6 @@
 // Boards: the large one with tiles that move, and the small ones in lists.
 
-import { html, useRef } from "./vendor/htm-preact.js";
+import { html, useRef } from "./language.js";
 import { emptyCells, placeOf, tokensOf } from "./rules.js";
 import { boardWords, cellWord, fillOf, inkOf, labelOf, placeWord, textSize } from "./tiles.js";
 

@@ -1,6 +1,6 @@
 // Browsing: the afterstates of a state, the spawns on an afterstate, and the path that was taken.
 
-import { html, useEffect } from "./vendor/htm-preact.js";
+import { html, useEffect } from "./language.js";
 import { useGet } from "./api.js";
 import { MiniBoard, StillBoard } from "./board.js";
 import { Button, CopyLink, Facts, Headline, Icon, Notes, Notice } from "./parts.js";

@@ -1,6 +1,6 @@
 // Certificates: play against the spawns that keep the goal from being made, or see the forced win.
 
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useState } from "./language.js";
 import { focusCell } from "./board.js";
 import { Button, Choice, Facts, Live, Notes, Slides, directionOf, useKeys } from "./parts.js";
 import { GameBoard, Status, bestOf, spoken, useAddress, useGame } from "./play.js";
@@ -68,6 +68,6 @@ export function Certificate({ info, route, go, objective, unit }) {
         <${Notes} answer=${game.answer} />
       </section>
     </div>
-    <${Live}>${game.answer || game.end || game.waits ? spoken(game, capital(last || "")) : ""}<//>
+    <${Live}>${game.answer || game.end || game.waits ? spoken(game, last ? `${capital(last)}.` : "") : ""}<//>
   </div>`;
 }

@@ -1,6 +1,6 @@
 // Charts as SVG: a line of values over a game, bars of counts.  Each has a text for those who do not see it.
 
-import { html, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { brief, html, useLayoutEffect, useRef, useState } from "./language.js";
 import { count, several, tickTexts } from "./text.js";
 
 const HIGH = 200; // pixels
@@ -123,21 +123,21 @@ export function LineChart({ values, afters, marks = [], cost = false, current, o
       ${current >= 0 && html`<line class="now" x1=${x(current)} x2=${x(current)} y1=${PAD.top} y2=${HIGH - PAD.bottom} />`}
       ${shown !== null && html`<circle class="now" cx=${x(current)} cy=${y(shown)} r="5" />`}
     <//>
-    <p class="legend"><span class="slid">Lost by slides: skill</span><span class="spawns">Changed by spawns: luck</span></p>
+    <p class="legend"><span class="slid">Lost by slides: skill</span><span class="spawns">Changed by spawns: luck</span>${marks.length > 0 && html`<span class="marks">◆ ${cost ? "Largest rises" : "Largest drops"}</span>`}</p>
   </div>`;
 }
 
 /**
  * Bars of counts.  `bars` are {from, to, count} along the x axis; with `log`, heights are logarithms.
- * `current` is the index of a bar, `onPick(index)` chooses one.
+ * `current` is the index of a bar, `onPick(index)` chooses one.  The axis reaches at least to `most`.
  */
-export function BarChart({ bars, log, current, onPick, label, left, right }) {
+export function BarChart({ bars, log, most = 1, current, onPick, label, left, right }) {
   const [ref, width] = useWidth();
-  const highest = Math.max(1, ...bars.map((bar) => bar.count));
+  const highest = Math.max(most, ...bars.map((bar) => bar.count));
   const first = bars[0].from;
   const last = bars[bars.length - 1].to;
   const ticks = log ? powers(highest) : [...new Set([0, Math.round(highest / 2), highest])];
-  const texts = ticks.map(brief);
+  const texts = ticks.map((tick) => brief(tick));
   const begin = spaceFor(texts);
   const plotWidth = width - begin - PAD.right;
   const x = (value) => begin + ((value - first) / (last - first || 1)) * plotWidth;
@@ -170,5 +170,3 @@ function powers(most) {
   const step = top > 5 ? 2 : 1;
   return Array.from({ length: Math.floor(top / step) + 1 }, (_, index) => 10 ** (index * step));
 }
-
-const brief = (number) => Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 }).format(number);

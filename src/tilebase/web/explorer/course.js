@@ -1,6 +1,6 @@
 // The course of a game: its values as a line, and where it was won or lost.
 
-import { html } from "./vendor/htm-preact.js";
+import { html } from "./language.js";
 import { LineChart } from "./chart.js";
 import { Game } from "./game.js";
 import { letGo } from "./parts.js";

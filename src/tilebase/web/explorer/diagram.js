@@ -1,7 +1,7 @@
 // A diagram that the server draws: the whole of a small game with states, slides, values and probabilities; of a
 // larger one, the surroundings of a board: its slides, the spawns after each, and their values.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, t, useEffect, useRef, useState } from "./language.js";
 import { useGet } from "./api.js";
 import { Button, Notice } from "./parts.js";
 import { several } from "./text.js";
@@ -41,8 +41,10 @@ export function Diagram({ info, route, go, objective }) {
     const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
     const what = data.whole ? `${info.game} with ${several(boards, "state")}` : `the surroundings of ${data.board}`;
     svg.setAttribute("role", data.whole ? "img" : "group"); // links inside an image are not read out
-    svg.setAttribute("aria-label", `Diagram of ${what}. Browse gives the same numbers as text.`);
+    svg.setAttribute("aria-label", t(`Diagram of ${what}. Browse gives the same numbers as text.`));
     link(svg, data.boards, (board) => go(data.whole ? { view: "browse", board } : { board }));
+    for (const title of svg.querySelectorAll("title")) title.remove(); // names of nodes
+    for (const text of svg.querySelectorAll("text")) text.textContent = t(text.textContent);
     place.current.replaceChildren(svg);
     setSize({ width, height });
   }, [data]);

@@ -1,6 +1,6 @@
 // Saving and loading games: files, pasted text, and what this browser keeps.
 
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./language.js";
 import { Button } from "./parts.js";
 import { recall, remember } from "./store.js";
 import { several } from "./text.js";

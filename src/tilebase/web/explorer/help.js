@@ -1,6 +1,6 @@
 // The help dialog: keys, and what the page can do.
 
-import { html, useEffect, useRef } from "./vendor/htm-preact.js";
+import { html, useEffect, useRef } from "./language.js";
 import { Button } from "./parts.js";
 
 const KEYS = [

@@ -1,6 +1,6 @@
 // The layers of a table: how many positions each sum has, and how their values spread.
 
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./language.js";
 import { useGet } from "./api.js";
 import { BarChart } from "./chart.js";
 import { Facts, Notice } from "./parts.js";

@@ -1,6 +1,6 @@
 // The first screen: any board finds the tables that hold it, and the tables that players solve can be solved here.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "./language.js";
 import { post, useGet } from "./api.js";
 import { MiniBoard } from "./board.js";
 import { Button, Icon, Notice, SolvingProgress, sentence } from "./parts.js";
@@ -29,7 +29,7 @@ function useChange(act, what) {
 }
 
 /** What a table takes, and a button that solves it; or the command, where pages may not. */
-function Offer({ table, token, busy, onSolve }) {
+function Offer({ table, token, solving, onSolve }) {
   const { name, state, problem, chance, time, disk, command } = table;
   return html`<li class="offer">
     <${Picture} ...${table} />
@@ -41,11 +41,11 @@ function Offer({ table, token, busy, onSolve }) {
     ${state === "ready"
       ? html`<a class="button main" href=${hrefOf({ table: name, view: "play" })}>Open</a>`
       : state === "solving"
-        ? html`<span class="quiet">Being solved</span>`
+        ? html`<div class="solves"><${SolvingProgress} table=${solving || {}} /></div>`
         : problem
           ? null
           : token
-            ? html`<${Button} kind="main" disabled=${busy} onClick=${() => onSolve(name)}>${state === "begun" ? "Continue" : "Solve"}<//>`
+            ? html`<${Button} kind="main" disabled=${Boolean(solving)} onClick=${() => onSolve(name)}>${state === "begun" ? "Continue" : "Solve"}<//>`
             : html`<code>${command}</code>`}
   </li>`;
 }
@@ -68,7 +68,7 @@ function Answer({ answer, go }) {
   </li>`;
 }
 
-function Found({ board, ready, token, busy, onSolve, go }) {
+function Found({ board, ready, offer, go }) {
   const { data, problem, again } = useGet("answers", { board });
   useChange(again, [ready]);
   if (problem) return html`<${Notice}>${problem}<//>`;
@@ -80,7 +80,7 @@ function Found({ board, ready, token, busy, onSolve, go }) {
       ${data.answers.length > 0 && html`<ul>${data.answers.map((one) => html`<${Answer} answer=${one} go=${go} />`)}</ul>`}
       ${!data.answers.length && html`<p>${data.problem ? sentence(data.problem) : fits.length ? "No table here holds this board. These would:" : "No table that this machine can solve holds this board."}</p>`}
       ${data.answers.length > 0 && fits.length > 0 && html`<h3>Other tables that would hold it</h3>`}
-      <ul>${fits.map((one) => html`<${Offer} table=${one} token=${token} busy=${busy} onSolve=${onSolve} />`)}</ul>
+      <ul>${fits.map((one) => html`<${Offer} table=${one} ...${offer} />`)}</ul>
       ${fits.some((one) => one.equal) && html`<p class="quiet">Two large tiles are equal. They can merge, which no table knows.</p>`}
     </div>
     ${large.length > 0 &&
@@ -96,7 +96,7 @@ function Found({ board, ready, token, busy, onSolve, go }) {
 const LABELS = { ready: "solved", solving: "being solved", begun: "begun", failed: "stopped" };
 
 /** One formation, or one small board, with its goals; the chosen goal says what it takes. */
-function Family({ tables, token, busy, onSolve }) {
+function Family({ tables, offer }) {
   const [chosen, choose] = useState(null);
   const [first] = tables;
   const name = first.formation || first.shape;
@@ -112,24 +112,27 @@ function Family({ tables, token, busy, onSolve }) {
     </summary>
     <div class="goals" role="group" aria-label=${`Goals of ${name}`}>
       ${possible.map(
-        (one) => html`<button type="button" class=${`goal-button ${one.state}`} aria-pressed=${one.name === chosen} onClick=${() => choose(one.name === chosen ? null : one.name)}>
+        (one) => html`<button type="button" class=${`goal-button${one.state === "ready" ? " ready" : ""}`} aria-pressed=${one.name === chosen} onClick=${() => choose(one.name === chosen ? null : one.name)}>
           <b>${one.goal}</b><small>${LABELS[one.state] || one.time}</small>
         </button>`,
       )}
     </div>
     ${possible.length < tables.length && html`<p class="quiet">${possible.length ? "Larger goals" : "All goals"} take more memory or time than this machine has: ${tables.filter((one) => !possible.includes(one)).map((one) => `${one.goal} ${one.problem}`).join(", ")}.</p>`}
-    ${table && html`<ul><${Offer} table=${{ ...table, picture: null }} token=${token} busy=${busy} onSolve=${onSolve} /></ul><p class="quiet">About ${table.positions} positions.</p>`}
+    ${table && html`<ul><${Offer} table=${{ ...table, picture: null }} ...${offer} /></ul><p class="quiet">About ${table.positions} positions.</p>`}
   </details></li>`;
 }
 
-/** The tables of the list as families: neighbours with one formation or shape. */
+/** The seconds of the quickest table of a family; those with a solved one come first, those that are too large last. */
+const rank = (tables) => (tables.some(({ state }) => state === "ready") ? -1 : Math.min(...tables.filter(({ problem }) => !problem).map(({ seconds }) => seconds)));
+
+/** The tables of the list as families with one formation or shape. */
 function familiesOf(tables) {
   const found = new Map();
   for (const one of tables) {
     const key = one.formation || one.shape;
     found.set(key, [...(found.get(key) || []), one]);
   }
-  return [...found.values()];
+  return [...found.values()].sort((one, other) => rank(one) - rank(other) || 0);
 }
 
 function Solving({ table, onStop }) {
@@ -142,13 +145,14 @@ function Solving({ table, onStop }) {
 
 /** props: the list of tables, `again` to ask for it, the route and `go`. */
 export function Library({ tables, again, route, go }) {
-  const [text, setText] = useState(route.board);
+  const [text, setText] = useState("");
   const [said, say] = useState("");
+  const [closed, close] = useState([]);
   const ready = tables.filter((one) => one.state === "ready").map((one) => one.name).join(" ");
   const solving = tables.find((one) => one.state === "solving");
   const { data, problem, again: look } = useGet("library");
   useChange(look, [ready, solving?.name]);
-  useEffect(() => setText(route.board), [route.board]);
+  useEffect(() => setText(route.board.replaceAll("/", "\n")), [route.board]);
   const act = async (path, body) => {
     say("");
     try {
@@ -162,8 +166,9 @@ export function Library({ tables, again, route, go }) {
     event.preventDefault();
     go({ board: text.trim().split(/\n+/).join("/") });
   };
-  const offer = { token: data?.token, busy: Boolean(solving), onSolve: (name) => act("solve", { name }) };
-  const stopped = tables.filter((one) => one.state === "failed");
+  const offer = { token: data?.token, solving, onSolve: (name) => act("solve", { name }) };
+  const begun = data?.tables.filter((one) => one.state === "begun") || [];
+  const problems = [...tables.filter((one) => one.state === "failed").map((one) => `${one.name}: ${one.problem}`), data?.failed];
   return html`<div class="library">
     <section class="card ask">
       <h1>Which slide is best?</h1>
@@ -178,20 +183,26 @@ export function Library({ tables, again, route, go }) {
       </form>
       ${said && html`<${Notice}>${said}<//>`}
       ${solving && html`<${Solving} table=${solving} onStop=${data?.token && (() => act("stop", {}))} />`}
-      ${stopped.map((one) => html`<${Notice}>${one.name}: ${one.problem}<//>`)}
-      ${route.board && html`<${Found} key=${route.board} board=${route.board} ready=${ready} ...${offer} go=${go} />`}
+      ${problems.filter((one) => one && !closed.includes(one)).map((one) => html`<${Notice} onClose=${() => close([...closed, one])}>${one}<//>`)}
+      ${route.board && html`<${Found} key=${route.board} board=${route.board} ready=${ready} offer=${offer} go=${go} />`}
     </section>
     ${tables.some((one) => one.state === "ready") &&
     html`<section aria-labelledby="here">
       <h2 id="here">Served here</h2>
       <ul class="here">${tables.filter((one) => one.state === "ready").map((one) => html`<li><a class="button" href=${hrefOf({ table: one.name })}>${one.name}</a></li>`)}</ul>
     </section>`}
+    ${begun.length > 0 &&
+    html`<section aria-labelledby="begun">
+      <h2 id="begun">Begun</h2>
+      <ul>${begun.map((one) => html`<${Offer} table=${one} ...${offer} />`)}</ul>
+    </section>`}
     ${problem && html`<${Notice} again=${look}>${problem}<//>`}
+    ${!data && !problem && html`<p class="wait">Loading …</p>`}
     ${data &&
     html`<section aria-labelledby="tables">
       <h2 id="tables">${data.token ? "Solve a table" : "Tables that can be solved"}</h2>
       <p class="quiet">${data.folder ? `They lie in ${data.folder}. ` : ""}A formation keeps large tiles on the hatched cells and makes the goal with the others, on a dashed cell if there are any. Times are for this machine.</p>
-      <ul class="families">${familiesOf(data.tables).map((family) => html`<${Family} key=${family[0].name} tables=${family} ...${offer} />`)}</ul>
+      <ul class="families">${familiesOf(data.tables).map((family) => html`<${Family} key=${family[0].name} tables=${family} offer=${offer} />`)}</ul>
     </section>`}
   </div>`;
 }

@@ -4,7 +4,7 @@
 // `from` says where you slid: play, train or review.  Notes are only ever added, so that tabs do not overwrite each
 // other's; what is to be practised follows from them.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, t, useEffect, useRef, useState } from "./language.js";
 import { BarChart } from "./chart.js";
 import { MiniBoard } from "./board.js";
 import { download } from "./games.js";
@@ -12,7 +12,7 @@ import { Game } from "./game.js";
 import { Button } from "./parts.js";
 import { boardText, isFree, mirrored, turned, wordsOf } from "./rules.js";
 import { useSetting } from "./store.js";
-import { capital, count, either, percent, several, sizeOf } from "./text.js";
+import { capital, count, either, lessText, percent, several, sizeOf } from "./text.js";
 
 const RIGHT = 3; // a position is practised until it was right so often in training
 const SHOWN = 12; // positions that are drawn
@@ -69,19 +69,37 @@ const addNotes = (notes) => write((store) => void notes.forEach((note) => store.
 
 const deleteAll = () => write((store) => store.clear());
 
+/** Delete the notes of a table and a position. */
+const deleteOf = (table, key) =>
+  write((store) => {
+    store.index("table").openCursor(table).onsuccess = ({ target: { result } }) => {
+      if (result?.value.key === key) result.delete();
+      result?.continue();
+    };
+  });
+
 /** What equal notes have in common; a review can be noted twice. */
 const same = ({ table, board, slide, from, when }) => [table, board, slide, from === "review" || when].join(" ");
 
 // -- what is noted ------------------------------------------------------------------------------
 
-/** What symmetric boards have in common.  A board with x, or of a game with further rules, stands for itself alone. */
-function keyOf(board, info) {
-  if (!isFree(info) || board.includes("x")) return board;
+/** The rotations and mirror images of a board.  One with x, or of a game with further rules, stands for itself alone. */
+function imagesOf(board, info) {
+  if (!isFree(info) || board.includes("x")) return [board];
   const { shape } = info;
   const turn = (text) => turned(wordsOf(text), shape);
   const half = boardText(wordsOf(board).reverse(), shape);
   const turns = shape[0] === shape[1] ? [board, turn(board), half, turn(half)] : [board, half];
-  return turns.flatMap((one) => [one, mirrored(wordsOf(one), shape)]).sort()[0];
+  return turns.flatMap((one) => [one, mirrored(wordsOf(one), shape)]);
+}
+
+/** What symmetric boards have in common. */
+const keyOf = (board, info) => imagesOf(board, info).sort()[0];
+
+/** One of the images of a board, so that the slide itself is not learnt by heart. */
+export function anyImage(board, info) {
+  const images = imagesOf(board, info);
+  return images[Math.floor(Math.random() * images.length)];
 }
 
 /** The note of a slide that the table judged, or null. */
@@ -178,7 +196,7 @@ export function positionsOf(notes, least, now = Date.now()) {
 function daysOf(notes, least, now = Date.now()) {
   const today = Math.floor(now / DAY);
   const days = Array.from({ length: DAYS }, (_, index) => ({ day: today - DAYS + 1 + index, slides: 0, mistakes: 0 }));
-  for (const note of notes) {
+  for (const note of notes.filter(({ from }) => from === "train")) { // in play, values are seen
     const day = days[Math.floor(note.when / DAY) - days[0].day];
     if (!day) continue;
     day.slides += 1;
@@ -193,8 +211,8 @@ function Accuracy({ notes, least }) {
   const slides = days.reduce((sum, one) => sum + one.slides, 0);
   const right = slides - days.reduce((sum, one) => sum + one.mistakes, 0);
   if (!slides) return null;
-  const label = `Slides without a mistake on each of the last ${DAYS} days: ${percent(right / slides)} of ${count(slides)} in all.`;
-  return html`<figure><figcaption class="quiet">${label}</figcaption><${BarChart} bars=${bars} label=${label} left="${DAYS} days ago" right="today" /></figure>`;
+  const label = `Training: slides without a mistake on each of the last ${DAYS} days: ${percent(right / slides)} of ${count(slides)} in all.`;
+  return html`<figure><figcaption class="quiet">${label}</figcaption><${BarChart} bars=${bars} most=${100} label=${label} left="${DAYS} days ago" right="today" /></figure>`;
 }
 
 /** The notes of a file, as `Notebook` exports it.  Throws an `Error` with a sentence. */
@@ -211,7 +229,7 @@ function imported(text) {
   return found.notes;
 }
 
-/** props: the table's `info`, and `onTry(board)` to practise a position. */
+/** props: the table's `info`, and `onTry(boards)` to practise positions. */
 export function Notebook({ info, onTry }) {
   const [least, setLeast] = useSetting("notebook.least", 0.001);
   const [said, say] = useState("");
@@ -222,23 +240,29 @@ export function Notebook({ info, onTry }) {
     const [file] = event.target.files;
     event.target.value = "";
     try {
-      say(`${several(await addNew(imported(await file.text())), "note")} added.`);
+      const found = imported(await file.text());
+      const none = found.some(({ table }) => table === info.name) ? "" : " None of them is of this table.";
+      say(`${several(await addNew(found), "note")} added.${none}`);
     } catch (error) {
       say(error.message);
     }
   };
-  const forget = () => confirm("Delete all notes, of every table?") && deleteAll().then(() => say("The notebook is empty."), () => say(FORBIDDEN));
+  const forget = () => confirm(t("Delete all notes, of every table?")) && deleteAll().then(() => say("The notebook is empty."), () => say(FORBIDDEN));
   return html`<section class="card mistakes" aria-labelledby="notebook">
     <div class="titles tight"><h2 id="notebook">Notebook</h2>
-      ${positions.length > 0 && html`<${Button} kind="main" icon="play" onClick=${() => onTry(positions[0].worst.board)}>Practise<//>`}
+      ${positions.length > 0 && html`<${Button} kind="main" icon="play" onClick=${() => onTry(positions.map(({ worst }) => worst.board))}>Practise<//>`}
     </div>
     <p class="quiet">${problem || (notes.length ? `${several(notes.length, "slide")} of yours with this table. ${several(positions.length, "position")} to practise: each comes back until you were right ${RIGHT} times.` : "Your slides are kept here, in this browser. Positions in which you lose something come back.")}</p>
     <ul class="boards">
       ${positions.slice(0, SHOWN).map(
         ({ key, worst, times, right }) => html`<li key=${key}>
           <${MiniBoard} cells=${wordsOf(worst.board)} shape=${info.shape} />
-          <p>${capital(worst.slide)} lost <b class="loss-text">${worst.text}</b>${times > 1 && `, ${times} mistakes`}.<br />Best was ${either(worst.best)}.${right > 0 && ` Correct ${several(right, "time")} since.`}</p>
-          <${Button} onClick=${() => onTry(worst.board)}>Play again<//>
+          <p><b class="loss-text">${lessText(worst.text)}</b>${times > 1 && `, ${times} mistakes`}${right > 0 && `, correct ${several(right, "time")} since`}</p>
+          <details><summary>Answer</summary>${capital(worst.slide)} lost ${worst.text}. Best was ${either(worst.best)}.</details>
+          <div class="bar-of-buttons">
+            <${Button} onClick=${() => onTry([worst.board])}>Play again<//>
+            <${Button} icon="close" kind="plain" label="Remove" onClick=${() => deleteOf(info.name, key)} />
+          </div>
         </li>`,
       )}
     </ul>

@@ -1,6 +1,7 @@
 // Pieces that several views use.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, language, speak, useEffect, useRef, useState } from "./language.js";
+import { useSetting } from "./store.js";
 import { apart, capital, either, lessText, numberOf, sizeOf, valueText } from "./text.js";
 
 const PATHS = {
@@ -33,10 +34,25 @@ export function Button({ icon, children, label, kind = "", ...others }) {
   </button>`;
 }
 
+const NEXT = { auto: "light", light: "dark", dark: "auto" };
+
+/** The colours and the language of the page. */
+export function Looks() {
+  const [theme, setTheme] = useSetting("theme", "auto");
+  useEffect(() => {
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+  }, [theme]);
+  const [other, name] = language === "zh" ? ["en", "English"] : ["zh", "中文"];
+  return html`<${Button} icon="theme" kind="plain" label=${`Colours: ${theme}. Change to ${NEXT[theme]}.`} onClick=${() => setTheme(NEXT[theme])} />
+    <button type="button" class="button plain" lang=${other} title=${name} onClick=${() => speak(other)}>${other === "en" ? "EN" : name}</button>`;
+}
+
 /** A sentence about what went wrong, with a way to go on. */
-export const Notice = ({ children, again, kind = "problem" }) => html`<div class=${`notice ${kind}`} role=${kind === "problem" ? "alert" : "note"}>
+export const Notice = ({ children, again, onClose, kind = "problem" }) => html`<div class=${`notice ${kind}`} role=${kind === "problem" ? "alert" : "note"}>
   <p>${children}</p>
   ${again && html`<${Button} icon="again" onClick=${again}>Try again<//>`}
+  ${onClose && html`<${Button} icon="close" kind="plain" label="Close" onClick=${onClose} />`}
 </div>`;
 
 /** A switch that stays where it is put. */

@@ -1,6 +1,6 @@
 // Playing: the board with the values of its slides, the course of the game, and what can be set.
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./language.js";
 import { useGet } from "./api.js";
 import { Board, emptyOnly, focusCell } from "./board.js";
 import { Course } from "./course.js";
@@ -10,7 +10,7 @@ import { useNoting } from "./notebook.js";
 import { Button, Choice, CopyLink, Facts, Headline, Icon, Live, Notes, Notice, Slides, directionOf, letGo, useKeys, verdict } from "./parts.js";
 import { Setup } from "./setup.js";
 import { recall, remember, useSetting } from "./store.js";
-import { ENDS, capital, count, valueText } from "./text.js";
+import { ENDS, apart, capital, count, numberOf, valueText } from "./text.js";
 import { later, readRoute } from "./route.js";
 import { boardText, isFree, largestOf, mirrored, randomFor, sumName, turned } from "./rules.js";
 import { boardWords, placeWord } from "./tiles.js";
@@ -109,12 +109,14 @@ function useAutoplay(game, on, stop, speed) {
 }
 
 /** What each spawn leads to, while the user chooses one: a function from cells to values as text. */
-function useHints(game, tile) {
+function useHints(game, tile, unit) {
   const board = game.waits && game.mode === "chosen" ? boardText(game.cells, game.info.shape) : null;
   const { data } = useGet(board && "spawns", { table: game.table, board, objective: game.objective });
   if (!board || data?.board !== board) return undefined;
-  const found = new Map(data.spawns.filter((spawn) => spawn.tile === tile).map((spawn) => [spawn.cell, spawn]));
-  return (cell) => found.get(cell)?.value?.short || "";
+  const spawns = data.spawns.filter((spawn) => spawn.tile === tile);
+  const told = spawns.every(({ value }) => value?.kind === "rounded") ? apart(spawns.map(({ value }) => numberOf(value)), unit) : spawns.map(({ value }) => value?.short);
+  const found = new Map(spawns.map(({ cell }, index) => [cell, told[index]]));
+  return (cell) => found.get(cell) || "";
 }
 
 const MODES = [
@@ -130,7 +132,7 @@ export const Spawning = ({ game }) => html`<${Choice} name="mode" label="Next sp
 /** Begin with the board turned or mirrored, where that changes nothing but the look. */
 export function Turn({ game }) {
   const { info, cells } = game;
-  if (!isFree(info) || info.turns === false || game.board.includes("x")) return null;
+  if (!isFree(info) || game.board.includes("x")) return null;
   const show = (image) => () => game.attempt(() => game.begin(image(cells, info.shape)));
   const square = info.shape[0] === info.shape[1];
   return html`<div class="bar-of-buttons">
@@ -145,7 +147,7 @@ export function Play({ info, route, go, objective, unit, digits, setDigits }) {
   const [speed, setSpeed] = useSetting("speed", 4);
   const [tile, setTile] = useState(info.spawns[0].tile);
   const [editing, setEditing] = useState(false);
-  const hints = useHints(game, tile);
+  const hints = useHints(game, tile, unit);
   useAddress(game, route, go, true);
   const lost = useNoting(game, "play");
   useAutoplay(game, auto, () => setAuto(false), speed);
@@ -221,7 +223,7 @@ export function Status({ game, tile, setTile }) {
 function Values({ game, digits, setDigits, unit, onSlide }) {
   const { shown, answer, entries, at, end } = game;
   const stale = !answer && !end;
-  const before = entries[at - 1];
+  const before = entries[game.waits ? at : at - 1];
   const last = verdict(before, Game.made(before));
   const chosen = game.waits && Game.made(entries[at]);
   const pending = chosen?.value && { value: chosen.value, meaning: `after ${chosen.direction}, before the spawn` };

@@ -1,10 +1,10 @@
 // Reviewing a written game: which slides lost how much.
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { post } from "./api.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./language.js";
+import { post, useGet } from "./api.js";
 import { StillBoard } from "./board.js";
 import { LineChart } from "./chart.js";
-import { Button, Choice, Facts, Icon, Notice, Toggle, sentence, useKeys } from "./parts.js";
+import { Button, Choice, Facts, Icon, Notice, Slides, SolvingProgress, Toggle, sentence, useKeys } from "./parts.js";
 import { addNew, notesOfReview } from "./notebook.js";
 import { wordsOf } from "./rules.js";
 import { recall, remember, useSetting } from "./store.js";
@@ -31,9 +31,10 @@ export function Review({ info, go, objective, unit, digits, setDigits }) {
   const turn = useRef(0);
   const ask = async (game) => {
     const mine = ++turn.current;
-    setState({ review: null, problem: null, busy: true });
+    const id = String(Math.random());
+    setState({ review: null, problem: null, busy: true, id });
     const asked = by === "all" ? { table: null, objective: null } : { table: info.name, objective: objective || null };
-    const answer = await post("review", { ...asked, game }).then(
+    const answer = await post("review", { ...asked, game, id }).then(
       (review) => ({ review, problem: null }),
       (error) => ({ review: null, problem: error.message }),
     );
@@ -83,9 +84,19 @@ export function Review({ info, go, objective, unit, digits, setDigits }) {
       <${Choice} name="by" label="Judged by" value=${by} options=${[["all", "all tables here"], ["one", info.name]]} onChange=${setBy} />
     </form>
     ${state.problem && html`<${Notice}>${state.problem}<//>`}
-    ${state.busy && html`<p class="wait">Reviewing …</p>`}
-    ${state.review && html`<${Result} review=${state.review} info=${info} unit=${unit} go=${go} digits=${digits} setDigits=${setDigits} first=${kept.at} keep=${(at) => keep({ ...kept, at })} />`}
+    ${state.busy && html`<${Reviewing} id=${state.id} />`}
+    ${state.review && html`<${Result} review=${state.review} info=${info} objective=${objective} unit=${unit} go=${go} digits=${digits} setDigits=${setDigits} first=${kept.at} keep=${(at) => keep({ ...kept, at })} />`}
   </div>`;
+}
+
+/** How far a review is. */
+function Reviewing({ id }) {
+  const { data, again } = useGet("review", { id });
+  useEffect(() => {
+    const timer = setTimeout(again, 500);
+    return () => clearTimeout(timer);
+  }, [data]);
+  return data?.progress ? html`<section class="card"><${SolvingProgress} table=${data} /></section>` : html`<p class="wait">Reviewing …</p>`;
 }
 
 const isBest = (move) => move.loss !== null && move.slides.every((slide) => move.best.includes(slide));
@@ -113,7 +124,7 @@ function rowsOf(moves, wanted) {
   return rows;
 }
 
-function Result({ review, info, unit, go, digits, setDigits, first, keep }) {
+function Result({ review, info, objective, unit, go, digits, setDigits, first, keep }) {
   const { moves, drops } = review;
   const known = moves.findIndex((move) => move.value);
   const at = Math.min(first ?? (drops.length ? drops[0] - 1 : Math.max(0, known)), moves.length - 1);
@@ -125,10 +136,12 @@ function Result({ review, info, unit, go, digits, setDigits, first, keep }) {
   const step = (by) => keep(Math.max(0, Math.min(moves.length - 1, at + by)));
   const mistakes = moves.filter((move) => move.mistake).map((move) => move.number - 1);
   useKeys((key) => {
+    say("");
     const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
     const to = { n: mistakes.find((one) => one > at), p: mistakes.findLast((one) => one < at) }[key];
     if (by) step(by);
     else if (to !== undefined) keep(to);
+    else if (key === "n" || key === "p") say(key === "n" ? "No mistake after this move." : "No mistake before this move.");
     return Boolean(by) || ["n", "p"].includes(key);
   });
   const heading = `${several(review.positions, "position")}, read as ${review.form === "positions" ? "a list" : `a ${review.form}`}`;
@@ -141,12 +154,13 @@ function Result({ review, info, unit, go, digits, setDigits, first, keep }) {
         <${Button} icon="play" onClick=${() => go({ view: "play", board: move.board, table: move.table || info.name })}>Play from here<//>
       </div>
       <${Move} move=${move} last=${at === moves.length - 1} luck=${lucks[at]} digits=${digits} unit=${unit} />
+      ${move.value && html`<${Values} info=${info} go=${go} move=${move} objective=${move.table ? "" : objective} digits=${digits} unit=${unit} />`}
     </div>
     <div class="side">
       <section class="card" aria-label="Summary">
         <h2>${heading}</h2>
         <${Endgames} review=${review} at=${at} onPick=${keep} />
-        ${mistakes.length > 0 && html`<div class="bar-of-buttons"><${Button} onClick=${note}>Put the mistakes into the notebook<//><span class="said" role="status">${said}</span></div>`}
+        <div class="bar-of-buttons">${mistakes.length > 0 && html`<${Button} onClick=${note}>Put the mistakes into the notebook<//>`}<span class="said" role="status">${said}</span></div>
         ${known < 0
           ? html`<p>This table knows none of these positions. ${sentence(`of the last one: ${moves[moves.length - 1].problem}`)}</p>`
           : html`<${Summary} review=${review} at=${at} lucks=${lucks} unit=${unit} onPick=${keep} />`}
@@ -166,13 +180,14 @@ function Result({ review, info, unit, go, digits, setDigits, first, keep }) {
 /** The parts of the game that tables judge, as a strip; a click goes to the first position of one. */
 function Endgames({ review, at, onPick }) {
   const { endgames, moves } = review;
-  if (!endgames.length || !endgames[0].table) return null;
+  const judged = endgames.filter(({ table, first, last }) => table && moves.slice(first - 1, last).some((move) => move.loss !== null));
+  if (!judged.length) return null;
   return html`<ul class="strip" aria-label="Endgames">
-    ${endgames.map(({ table, first, last }) => {
+    ${judged.map(({ table, first, last }) => {
       const mistakes = moves.slice(first - 1, last).filter((move) => move.mistake).length;
       const now = at + 1 >= first && at + 1 <= last;
       return html`<li><button type="button" aria-current=${now ? "true" : undefined} onClick=${() => onPick(first - 1)}>
-        <b>${table}</b> <span>moves ${count(first)} to ${count(last)}</span> <span class=${mistakes ? "loss-text" : "quiet"}>${several(mistakes, "mistake")}</span>
+        <b>${table}</b> <span>${first === last ? `move ${count(first)}` : `moves ${count(first)} to ${count(last)}`}</span> <span class=${mistakes ? "loss-text" : "quiet"}>${several(mistakes, "mistake")}</span>
       </button></li>`;
     })}
   </ul>`;
@@ -196,10 +211,14 @@ function Summary({ review, at, lucks, unit, onPick }) {
     missing > 0 && ["Not in the table", count(missing)],
     review.unknown > missing && ["Not judged", count(review.unknown - missing)],
   ];
-  return html`<${Facts} items=${[...(judged || []), ...others]} />
-    ${judged ? html`<${Stretches} moves=${moves} part=${endgameAt(review, at)} drops=${drops} at=${at} unit=${unit} onPick=${onPick} />` : html`<p>No slide of this game can be judged.</p>`}
+  const part = endgameAt(review, at);
+  const many = review.endgames.length > 1 && part.table;
+  return html`${many && html`<h3>The whole game</h3>`}
+    <${Facts} items=${[...(judged || []), ...others]} />
+    ${many && judged && html`<h3>Endgame of ${part.table}</h3>`}
+    ${judged ? html`<${Stretches} moves=${moves} part=${part} drops=${drops} at=${at} unit=${unit} onPick=${onPick} />` : html`<p>No slide of this game can be judged.</p>`}
     ${drops.length > 0 &&
-    html`<h3>Largest losses</h3>
+    html`<h3>${many ? "Largest losses of the whole game" : "Largest losses"}</h3>
       <ol class="drops">${drops.slice(0, 5).map((number) => html`<${Drop} move=${moves[number - 1]} onPick=${() => onPick(number - 1)} />`)}</ol>`}`;
 }
 
@@ -236,6 +255,12 @@ function Move({ move, last, luck, digits, unit }) {
     move.problem && sentence(move.problem),
   ];
   return html`<div class="notice" role="status"><p><b>Move ${count(move.number)}.</b> ${words.filter(Boolean).join(" ")}</p></div>`;
+}
+
+/** The values of all slides of a position. */
+function Values({ info, move, objective, digits, unit, go }) {
+  const { data, busy } = useGet("probe", { table: move.table || info.name, board: move.board, objective });
+  return html`<${Slides} info=${info} answer=${data} digits=${digits} unit=${unit} stale=${busy} onSlide=${(slide) => go({ view: "browse", table: move.table || info.name, board: move.board, slide })} chosen=${move.slides.length === 1 ? move.slides[0] : ""} />`;
 }
 
 /** What stands beside a slide that is not one of the best. */

@@ -1,7 +1,7 @@
 // Addresses: which table, view and position is shown.  A route has an entry, maybe empty, for each of `NAMES`, and
 // `path`, the way that was browsed, which the browser's history keeps.
 
-import { useEffect, useState } from "./vendor/htm-preact.js";
+import { useEffect, useState } from "./language.js";
 
 const NAMES = ["table", "view", "board", "objective", "slide", "sum"];
 

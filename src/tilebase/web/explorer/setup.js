@@ -1,6 +1,6 @@
 // Setting up a position: by clicking cells, or by pasting a board in any notation.
 
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./language.js";
 import { StillBoard, focusCell } from "./board.js";
 import { Button, Notice, directionOf, useKeys } from "./parts.js";
 import { boardText } from "./rules.js";

@@ -1,9 +1,9 @@
 // The trainer: values are hidden until you have moved; what your slides lost is counted.
 
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./language.js";
 import { MiniBoard } from "./board.js";
 import { Game, newSeed } from "./game.js";
-import { Notebook, useNoting, useOwnSlides } from "./notebook.js";
+import { Notebook, anyImage, useNoting, useOwnSlides } from "./notebook.js";
 import { Button, Live, Notes, Notice, Slides, directionOf, useKeys, verdict } from "./parts.js";
 import { GameBoard, Spawning, Status, Turn, begin, spoken, useAddress, useGame } from "./play.js";
 import { sumName } from "./rules.js";
@@ -72,14 +72,16 @@ function Starts({ game, info }) {
   </form>`;
 }
 
+const GRADES = { slip: "Small mistake" }; // the summary counts it as a mistake, too
+
 /** What the last slide was worth, in a word and a sentence: it stands beside the board, also on a phone. */
 function Verdict({ game, sums }) {
   const before = game.entries[game.at - 1];
   const made = Game.made(before);
-  const words = made && (verdict(before, made) || "The table has no values here.");
-  const grade = made && gradeOf(made, sizeOf(before.answer.value));
+  const words = game.refusal || made && (verdict(before, made) || "The table has no values here.");
+  const grade = !game.refusal && made && gradeOf(made, sizeOf(before.answer.value));
   return html`<div class=${`verdict ${grade || ""}`} aria-label="Verdict" role="group">
-    <p>${grade && html`<b>${capital(grade)}.</b>`} ${words || "Which slide is best?"}</p>
+    <p>${grade && html`<b>${GRADES[grade] || capital(grade)}.</b>`} ${words || "Which slide is best?"}</p>
     <p class="run">Run <b>${count(sums.run)}</b></p>
   </div>`;
 }
@@ -117,7 +119,13 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
   const [judged, reset] = useJudged(game);
   const lost = useNoting(game, "train");
   useAddress(game, route, go, false);
-  const fresh = () => game.attempt(() => game.restart(newSeed()));
+  const [drill, setDrill] = useState([]); // the board that is practised, and those after it
+  const practise = async (boards) => {
+    setDrill(boards);
+    await game.attempt(() => (boards.length ? game.begin(anyImage(boards[0], info)) : game.restart(newSeed())));
+    document.querySelector(".stage").scrollIntoView({ block: "start" }); // the notebook is far below it
+  };
+  const fresh = () => practise(drill.slice(1));
   useKeys((key) => {
     const direction = directionOf(key, info.directions);
     if (direction) game.slide(direction);
@@ -129,10 +137,6 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
   if (!game.cells) {
     return html`<${Status} game=${{ problem: game.problem, again: () => begin(game, ""), info }} />${!game.problem && html`<p class="wait">Loading …</p>`}`;
   }
-  const again = async (board) => {
-    await game.attempt(() => game.begin(board));
-    document.querySelector(".stage").scrollIntoView({ block: "start" }); // the notebook is far below it
-  };
   const sums = summary(judged);
   const last = verdict(game.entries[game.at - 1], Game.made(game.entries[game.at - 1]));
   const directions = game.answer?.slides.map((slide) => slide.direction);
@@ -140,14 +144,14 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
     <div class="stage"><${GameBoard} game=${game} tile=${info.spawns[0].tile} onSlide=${(direction) => game.slide(direction)} /></div>
     <div class="side">
       <${Verdict} game=${game} sums=${sums} />
-      <${Status} game=${game} tile=${info.spawns[0].tile} />
+      ${!game.refusal && html`<${Status} game=${game} tile=${info.spawns[0].tile} />`}
       <div class="pad" role="group" aria-label="Slides">
         ${info.directions.map(
           (direction) => html`<${Button} icon=${direction} aria-disabled=${Boolean(directions && !directions.includes(direction))} onClick=${() => game.slide(direction)}>${capital(direction)}<//>`,
         )}
       </div>
       <div class="bar-of-buttons">
-        <${Button} icon="new" onClick=${fresh}>New game<//>
+        <${Button} icon=${drill.length > 1 ? "right" : "new"} kind=${drill.length > 1 ? "main" : ""} onClick=${fresh}>${drill.length > 1 ? `Next position (${drill.length - 1} left)` : "New game"}<//>
         <${Button} icon="undo" label="Undo (Z)" disabled=${!game.canUndo} onClick=${() => game.undo()} />
       </div>
       <${Feedback} game=${game} digits=${digits} unit=${unit} />
@@ -155,7 +159,7 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
     <div class="below">
       <${Sitting} judged=${judged} sums=${sums} unit=${unit} reset=${reset} />
       ${lost && html`<${Notice}>${lost}<//>`}
-      <${Notebook} info=${info} onTry=${again} />
+      <${Notebook} info=${info} onTry=${practise} />
       <details class="card"><summary>Where to begin, and what is spawned</summary>
         <${Starts} game=${game} info=${info} />
         <${Spawning} game=${game} />

@@ -47,7 +47,7 @@ export class Answers {
   /** A position with the values of its slides, as /api/probe gives it. */
   async #probe(text) {
     const { rules } = this;
-    const { cells, large, turned } = rules.parse(text);
+    const { cells, large, image } = rules.parse(text);
     const tokens = tokensOf(cells);
     const labels = new Map(tokens.filter(({ word }) => word === "x" && large).map(({ id, cell }) => [id, large[cell]]));
     const shown = (some, like) => some.reduce((words, { id, cell }) => (labels.has(id) ? words.with(cell, labels.get(id)) : words), like);
@@ -56,7 +56,7 @@ export class Answers {
     const found = await this.#judge(cells, slides);
     const names = slides.map(({ direction }) => direction);
     const best = slides.filter((_, index) => found.best[index]).map(({ direction }) => direction);
-    return {
+    return this.#asGiven(image, {
       table: this.info.name, ...this.#document(shown(tokens, cells)), sum: rules.sum(cells), state: end || "play",
       largest: Math.max(0, ...cells.map((word) => Number(word) || 0)), meaning: this.policy.header.objective.text,
       value: found.value, best, problem: end || best.length ? null : unknownWords(this.policy.header.thinned),
@@ -66,7 +66,21 @@ export class Answers {
       })),
       refused: Object.fromEntries(this.info.directions.filter((one) => !names.includes(one)).map((one) => [one, rules.refusal({ tokens, cells }, one)])),
       goal_cells: rules.goals, large_tiles: [...new Set(labels.values())].map(Number),
-      notes: turned ? ["The board is turned so that its large tiles stand where this game has them."] : [],
+      notes: [],
+    });
+  }
+
+  /** An answer for a board that was rotated or mirrored: what it says is turned back. */
+  #asGiven(image, answer) {
+    const { directions, lines } = this.info;
+    const back = (cells) => this.#document(cells.map((_, cell) => cells[image.indexOf(cell)]));
+    const moved = (direction) => String(lines[direction].find((line) => line.length > 1)?.map((cell) => image[cell]));
+    const named = Object.fromEntries(directions.map((one) => [one, directions.find((other) => lines[other].some((line) => String(line) === moved(one)))]));
+    const slides = answer.slides.map((slide) => ({ ...slide, ...back(slide.cells), direction: named[slide.direction] }));
+    return {
+      ...answer, ...back(answer.cells), best: answer.best.map((one) => named[one]), slides,
+      refused: Object.fromEntries(Object.entries(answer.refused).map(([one, why]) => [named[one], why])),
+      goal_cells: answer.goal_cells.map((cell) => image[cell]),
     };
   }
 
@@ -123,8 +137,8 @@ export class Answers {
 
   /** What spawns lead to, as /api/spawns gives it. */
   async #spawns(text) {
-    const { cells, large } = this.rules.parse(text);
-    const real = large ? cells.map((word, cell) => large[cell] || word) : cells;
+    const { cells, large, image } = this.rules.parse(text);
+    const real = cells.map((_, cell) => large?.[image.indexOf(cell)] || cells[image.indexOf(cell)]);
     const choices = emptyCells(real).flatMap((cell) => this.info.spawns.map(({ tile }) => ({ cell, tile })));
     const answers = await Promise.all(choices.map((choice) => this.#probe(boardText(withSpawn(real, choice), this.info.shape))));
     const cost = this.policy.header.objective.lost ? -1 : 1;

@@ -100,7 +100,10 @@ export class Rules {
     return [...new Set(single.flat())];
   }
 
-  /** {cells, large, turned}: the board of a text, and by cell the tiles of a real board that are x.  Raises `BoardError`. */
+  /**
+   * {cells, large, image}: the board of a text; by cell, the tiles of a real board that are x, and the cell of the text
+   * that stands there.  Raises `BoardError`.
+   */
   parse(text) {
     const words = text.toLowerCase().split(/[\s,/;|]+/).filter(Boolean);
     if (words.length !== this.cells) {
@@ -110,7 +113,7 @@ export class Rules {
     const cells = words.map((word, cell) => this.#word(word, cell));
     if (this.x !== null && !cells.includes("x")) return this.#real(cells);
     this.#check(cells);
-    return { cells, large: null };
+    return { cells, large: null, image: cells.map((_, cell) => cell) };
   }
 
   /** A real board as one of the game: its large tiles are x, and it is rotated or mirrored so that they stand on a mask. */
@@ -131,7 +134,7 @@ export class Rules {
       const marked = cells.map((word, cell) => (large.has(cell) ? "x" : word));
       for (const image of this.#images()) {
         const turned = image.map((cell) => marked[cell]);
-        if (this.#fits(turned)) return { cells: turned, large: image.map((cell) => (large.has(cell) ? cells[cell] : null)), turned: image.some((cell, at) => cell !== at) };
+        if (this.#fits(turned)) return { cells: turned, large: image.map((cell) => (large.has(cell) ? cells[cell] : null)), image };
       }
     }
     throw new BoardError("The large tiles of this board do not stand where this game has them, however it is turned, or the board is won already.");

@@ -1,8 +1,8 @@
 // The page that plays packed values: the views of the explorer, without a server.
 
-import { html, render, useEffect, useState } from "../explorer/vendor/htm-preact.js";
+import { html, render, t, useEffect, useState } from "../explorer/language.js";
 import { answerWith } from "../explorer/api.js";
-import { Button, Notice } from "../explorer/parts.js";
+import { Button, Looks, Notice } from "../explorer/parts.js";
 import { Play } from "../explorer/play.js";
 import { hrefOf, useRoute } from "../explorer/route.js";
 import { useSetting } from "../explorer/store.js";
@@ -24,17 +24,6 @@ function come(share) {
 
 /** A size: ``640 kB``, ``12 MB``. */
 const sizeText = (bytes) => (bytes < 2e6 ? `${count(Math.ceil(bytes / 1e3))} kB` : `${count(Math.round(bytes / 1e6))} MB`);
-
-const NEXT = { auto: "light", light: "dark", dark: "auto" };
-
-function Theme() {
-  const [theme, setTheme] = useSetting("theme", "auto");
-  useEffect(() => {
-    if (theme === "auto") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
-  }, [theme]);
-  return html`<${Button} icon="theme" kind="plain" label=${`Colours: ${theme}. Change to ${NEXT[theme]}.`} onClick=${() => setTheme(NEXT[theme])} />`;
-}
 
 /** The percent of the file that are here, while a host that sends no parts of files sends all of it; else null. */
 function Loading({ file }) {
@@ -115,7 +104,7 @@ function App({ policy }) {
   const [, View] = VIEWS[view];
   const { label, unit } = header.objective;
   return html`<div class="player">
-    <header><h1>${document.title}</h1><div class="corner"><${Theme} /></div><${Views} route=${route} go=${go} view=${view} /></header>
+    <header><h1>${document.title}</h1><div class="corner"><${Looks} /></div><${Views} route=${route} go=${go} view=${view} /></header>
     <main>
       <${Loading} file=${file} />
       ${ready
@@ -132,6 +121,7 @@ const policy = new Policy(header);
 const answers = new Answers(policy);
 answerWith((url, options) => answers.ask(url, options));
 place.replaceChildren();
+document.title = t(document.title);
 if (typeof DecompressionStream === "undefined") render(html`<${Notice}>This browser is too old for this page: it needs one of 2024 or later.<//>`, place);
 else render(html`<${App} policy=${policy} />`, place);
 if (navigator.serviceWorker?.controller) navigator.serviceWorker.register("worker.js"); // a newer one, if there is one
