@@ -220,7 +220,8 @@ def agents() -> str:
     """The reference agents of benchmarks."""
     rows = []
     for row in read_rows("datasets", "agents.tsv"):
-        values = {name: f"{float(row[name]):.6g}" for name in ("value", "regret")}
+        less, _, number = row["value"].rpartition(" ")  # "less than 1e-12"
+        values = {"value": f"{less} {float(number):.6g}".strip(), "regret": f"{float(row['regret']):.6g}"}
         rows.append(
             row | values | {"benchmark": f"`{row['benchmark']}`", "slides": f"{int(row['slides']):,}"}
         )

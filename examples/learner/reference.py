@@ -68,14 +68,16 @@ def row(task: Benchmark, table: Table, name: str) -> list[Any]:
     moments = [time.process_time()]
     agent = train(task.game)
     moments.append(time.process_time())
-    if isinstance(agent, str):  # its value may be less than what a regret is rounded by
+    if isinstance(agent, str):  # without rounding by the regret, which is much larger
         found: Any = evaluate(table, agent)
+        value = found.value
     else:
         found = judge(table, agent, symmetry="none" if name == "PPO" else "canonical")
+        value = found.text
     moments.append(time.process_time())
     seconds = [f"{end - begin:.0f}" for begin, end in itertools.pairwise(moments)]
     made = tilebase.__version__ if package == "tilebase" else version(package)
-    return [task.name, name, found.value, found.regret, slides, *seconds, f"{package} {made}"]
+    return [task.name, name, value, found.regret, slides, *seconds, f"{package} {made}"]
 
 
 def main(names: list[str]) -> None:
