@@ -90,7 +90,8 @@ def test_a_sample_has_one_change_of_each_line_and_depends_on_the_seed() -> None:
 def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
     tree = tmp_path_factory.mktemp("mutants") / "tree"
     (tree / "src").mkdir(parents=True)
-    (tree / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    plain = '[tool.pytest.ini_options]\naddopts = ["-p", "no:anyio", "-p", "no:schemathesis"]\n'  # as ours
+    (tree / "pyproject.toml").write_text(plain)
     (tree / "src/clipped.py").write_text("def clip(x):\n    while x > 3:\n        x -= 1\n    return x\n")
     (tree / "test_clip.py").write_text(
         "from clipped import clip\n\n\ndef test_clip():\n    assert clip(5) == 3\n\n\n"
