@@ -92,6 +92,7 @@ def fit_document(collection: Collection, fit: Fit) -> Document:
         "disk": fit.takes[1],
         "problem": fit.problem or _disk_problem(fit, collection) or None,
         "equal": fit.equal,
+        "alone": fit.alone,
         "state": known,
         "command": fit.command(collection.library),
     }

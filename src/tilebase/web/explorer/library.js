@@ -30,11 +30,11 @@ function useChange(act, what) {
 
 /** What a table takes, and a button that solves it; or the command, where pages may not. */
 function Offer({ table, token, solving, onSolve }) {
-  const { name, state, problem, chance, time, disk, command } = table;
+  const { name, goal, alone, formation, shape, state, problem, chance, time, disk, command } = table;
   return html`<li class="offer">
     <${Picture} ...${table} />
     <div>
-      <strong>${name}</strong>
+      <strong>${alone ? `${formation || shape}-${goal}, from this board` : name}</strong>
       <p class="quiet">${[chance && `${chance} to win from its start`, time, disk].filter(Boolean).join(" · ")}</p>
       ${problem && html`<p class="loss-text">${sentence(`Not on this machine: ${problem}`)}</p>`}
     </div>
