@@ -62,6 +62,7 @@ def test_formations_are_proved(game: Game, tmp_path: Path) -> None:
     assert header["drops"] == [2**e for e in game.spawn_exponents]
 
 
+@pytest.mark.all  # the oracle takes seconds for the large ones
 def test_both_claims_are_among_the_formations():
     assert {oracle.values(game, "guaranteed").start for game in FORMATIONS} == {0, 1}
     assert {oracle.values(game, "guaranteed").start for game in FORMATIONS if game.masks} == {0, 1}
