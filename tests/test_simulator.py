@@ -50,7 +50,7 @@ def test_each_step_follows_the_rules(game: Game, reward: str) -> None:
         actions = rng.integers(0, len(games.actions), 40)
         games.step(actions)
         for i in np.flatnonzero(going):
-            slides = game.slides(before[i])
+            slides = game.slides(tuple(before[i]))
             after = slides.get(game.directions[actions[i]])
             now = tuple(games.boards[i].ravel().tolist())
             assert games.refused[i] == (after is None)

@@ -99,7 +99,7 @@ def _review_folder(tables: TableFolder, text: str, objective: str | None, show: 
     text = f"{table_text([_endgame(name, part) for name, part in judged.items()])}\n"
     text += "".join(f"{name}: {_described(part)}\n" for name, part in judged.items())
     if others := [name for name in parts if name not in judged]:
-        text += f"held by a table, but no slide is judged: {'; '.join(others)}\n"
+        text += f"known to a table, but no slide is judged: {'; '.join(others)}\n"
     rows = [{"table": move.table} | row for move, row in zip(found.moves, _rows(found), strict=True)]
     show.write(rows, found.as_dict(), text=text, game=None)
     return 0
