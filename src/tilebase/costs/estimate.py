@@ -232,17 +232,17 @@ def shortages(estimate: Estimate, allowed: Allowance, folder: Path | None = None
         few["memory"] = _short(estimate.memory, "memory", allowed.memory, "may be used", upper=estimate.upper)
     if allowed.disk is not None and estimate.disk > allowed.disk:
         few["disk"] = _short(estimate.disk, "disk", allowed.disk, "may be used")
-    elif estimate.disk > max(free := _free_disk(folder), WORTH_BYTES):
+    elif estimate.disk > max(free := free_disk(folder), WORTH_BYTES):
         few["disk"] = _short(estimate.disk, "disk", free, f"are free in {_place(folder)}")
     return few
 
 
 def within_disk(allowed: Allowance, folder: Path | None) -> Allowance:
     """Return the same with the disk that a run in a folder, or in a temporary one, may have there."""
-    return allowed.with_disk(max(_free_disk(folder), WORTH_BYTES))
+    return allowed.with_disk(max(free_disk(folder), WORTH_BYTES))
 
 
-def _free_disk(folder: Path | None) -> float:
+def free_disk(folder: Path | None) -> float:
     """Return the free bytes, with those of the run's own files; infinity if the system does not say."""
     place = _place(folder)
     try:

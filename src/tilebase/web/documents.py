@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
-from tilebase.costs.estimate import number_in_words, within_disk
+from tilebase.costs.estimate import WORTH_BYTES, free_disk, number_in_words
 from tilebase.errors import BoardError, CorruptError, MissingBoardError, StorageError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
@@ -22,7 +22,6 @@ from tilebase.objectives.numbers import byte_text, chance_text
 from tilebase.objectives.values import Unknown, value_document
 from tilebase.questions.fitting import Fit, catalogue, fits, shape_of
 from tilebase.runtime.progress import Progress, describe
-from tilebase.runtime.resources import Allowance
 from tilebase.small.diagrams import BEST
 from tilebase.small.graphs import SPECIALS
 from tilebase.small.layered import EDGE, Edge, Picture, boards_node, pill
@@ -92,7 +91,6 @@ def fit_document(collection: Collection, fit: Fit) -> Document:
         "disk": fit.takes[1],
         "problem": fit.problem or _disk_problem(fit, collection) or None,
         "equal": fit.equal,
-        "alone": fit.alone,
         "state": known,
         "command": fit.command(collection.library),
     }
@@ -101,9 +99,8 @@ def fit_document(collection: Collection, fit: Fit) -> Document:
 def _disk_problem(fit: Fit, collection: Collection) -> str:
     """Return that the disk of the library is too small for a table; empty if it is not."""
     folder = collection.library / fit.name if collection.library else None
-    free = within_disk(Allowance.of(), folder).disk
-    assert free is not None
-    return f"needs {byte_text(int(fit.expected.disk))} of disk" if fit.expected.disk > free else ""
+    few = fit.expected.disk > max(free_disk(folder), WORTH_BYTES)
+    return f"needs {byte_text(int(fit.expected.disk))} of disk" if few else ""
 
 
 def answers(collection: Collection, board: str) -> Document:

@@ -7,6 +7,7 @@ import { Looks, Notice, SolvingProgress, useKeys } from "./parts.js";
 import { Play } from "./play.js";
 import { hrefOf, readRoute, useRoute } from "./route.js";
 import { useSetting } from "./store.js";
+import { tableName } from "./text.js";
 
 const VIEWS = {
   play: { name: "Play", load: async () => Play },
@@ -57,7 +58,7 @@ function Header({ tables, table, route, go, onHelp }) {
     html`<label class="pick"><span class="hidden">Table</span>
       <select value=${table?.name || ""} onChange=${pick}>
         ${!table && html`<option value="">Choose a table …</option>`}
-        ${tables.map((one) => html`<option value=${one.name} selected=${one.name === table?.name}>${one.name}${STATES[one.state] || ""}</option>`)}
+        ${tables.map((one) => html`<option value=${one.name} selected=${one.name === table?.name}>${tableName(one.name)}${STATES[one.state] || ""}</option>`)}
       </select>
     </label>`}
     <div class="corner">

@@ -5,7 +5,7 @@ import { post, useGet } from "./api.js";
 import { MiniBoard } from "./board.js";
 import { Button, Icon, Notice, SolvingProgress, sentence } from "./parts.js";
 import { hrefOf } from "./route.js";
-import { capital, either } from "./text.js";
+import { capital, either, tableName } from "./text.js";
 import { wordsOf } from "./rules.js";
 
 const EXAMPLE = "0,2,4,0 / 2,16,8,4 / 8,128,256,512 / 1024,2048,4096,8192";
@@ -30,11 +30,11 @@ function useChange(act, what) {
 
 /** What a table takes, and a button that solves it; or the command, where pages may not. */
 function Offer({ table, token, solving, onSolve }) {
-  const { name, goal, alone, formation, shape, state, problem, chance, time, disk, command } = table;
+  const { name, state, problem, chance, time, disk, command } = table;
   return html`<li class="offer">
     <${Picture} ...${table} />
     <div>
-      <strong>${alone ? `${formation || shape}-${goal}, from this board` : name}</strong>
+      <strong>${tableName(name)}</strong>
       <p class="quiet">${[chance && `${chance} to win from its start`, time, disk].filter(Boolean).join(" · ")}</p>
       ${problem && html`<p class="loss-text">${sentence(`Not on this machine: ${problem}`)}</p>`}
     </div>
@@ -60,7 +60,7 @@ function Answer({ answer, go }) {
     <${MiniBoard} cells=${wordsOf(board)} shape=${[board.split("/").length, board.split("/")[0].split(",").length]} />
     <div>
       <strong class="answer">${best.length ? html`<${Icon} name=${best[0]} /> ${capital(either(best))}` : "Nothing can be done"}</strong>
-      <p>${value?.short} <span class="quiet">${meaning}, by ${table}</span></p>
+      <p>${value?.short} <span class="quiet">${meaning}, by ${tableName(table)}</span></p>
       ${(orientation || notes.length > 0) && html`<p class="quiet">${[orientation && `Read ${orientation}`, ...notes].filter(Boolean).map(sentence).join(" ")}</p>`}
     </div>
     <a class="button" href=${hrefOf({ table, board, view: "train" })} title=${game} onClick=${open("train")}>Train</a>
@@ -137,7 +137,7 @@ function familiesOf(tables) {
 
 function Solving({ table, onStop }) {
   return html`<section class="card" aria-label=${`Solving ${table.name}`}>
-    <div class="titles tight"><h2>Solving ${table.name}</h2>${onStop && html`<${Button} icon="pause" onClick=${onStop}>Stop<//>`}</div>
+    <div class="titles tight"><h2>Solving ${tableName(table.name)}</h2>${onStop && html`<${Button} icon="pause" onClick=${onStop}>Stop<//>`}</div>
     <${SolvingProgress} table=${table} />
     <p class="quiet">What is finished is kept, also if you stop.</p>
   </section>`;
@@ -189,7 +189,7 @@ export function Library({ tables, again, route, go }) {
     ${tables.some((one) => one.state === "ready") &&
     html`<section aria-labelledby="here">
       <h2 id="here">Served here</h2>
-      <ul class="here">${tables.filter((one) => one.state === "ready").map((one) => html`<li><a class="button" href=${hrefOf({ table: one.name })}>${one.name}</a></li>`)}</ul>
+      <ul class="here">${tables.filter((one) => one.state === "ready").map((one) => html`<li><a class="button" href=${hrefOf({ table: one.name })}>${tableName(one.name)}</a></li>`)}</ul>
     </section>`}
     ${begun.length > 0 &&
     html`<section aria-labelledby="begun">

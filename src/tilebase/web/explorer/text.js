@@ -138,6 +138,9 @@ export const several = (number, word, words = `${word}s`) => `${count(number)} $
 /** A word with a capital. */
 export const capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 
+/** The name of a table; words for the digits of the one board from which it starts (`Fit.name`). */
+export const tableName = (name) => name.replace(/^([^-]+-\d+)-[0-9a-f]{4,16}$/, "$1, from one board");
+
 /** Words as "up", "up or left". */
 export const either = (words) => words.join(" or ");
 
