@@ -167,12 +167,12 @@ def test_a_plan_says_in_short_what_does_not_fit_and_why_below(capsys, printed, m
     here = ["this machine" in row for row in table.splitlines()[1:]]
     assert here == sorted(here, reverse=True), "the rows of this machine are the first"
     assert re.search(
-        r"solve for win, table kept +this machine, .* at least 22\.1 GB, too much +44\.5 GB, too much", table
+        r"solve for win, no table +this machine, .* at least 22\.1 GB, too much +44\.5 GB, too much", table
     )
     wanted = (
         "it needs 22.1 GB of memory, and 5 GB may be used; it needs 44.5 GB of disk, and 2 GB are free in "
     )
-    assert f"solve for win, table kept, this machine, 2 threads: {wanted}" in reasons
+    assert f"solve for win, no table, this machine, 2 threads: {wanted}" in reasons
     assert re.search(r"solve all boards for win +this machine, .* does not fit", table)
     assert "3x5, to 128 needs 26.6 GB of memory, even in batches" in reasons
     assert main(["solve", *words, "-q"]) == 1

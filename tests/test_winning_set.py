@@ -312,6 +312,7 @@ import resource, signal, sys
 from pathlib import Path
 sys.path[:0] = {[str(Path(__file__).parent)]!r}
 from test_winning_set import *
+from tilebase.errors import StorageError
 game = Game("2x3", 32)
 _, winning = saved(Path("first"), game)
 analysis, verdict = analysed(game, Method())

@@ -115,7 +115,8 @@ function useHints(game, tile, unit) {
   if (!board || data?.board !== board) return undefined;
   const spawns = data.spawns.filter((spawn) => spawn.tile === tile);
   const told = spawns.every(({ value }) => value?.kind === "rounded") ? apart(spawns.map(({ value }) => numberOf(value)), unit) : spawns.map(({ value }) => value?.short);
-  const found = new Map(spawns.map(({ cell }, index) => [cell, told[index]]));
+  // A value that is rounded to 0 or 100 % says so.
+  const found = new Map(spawns.map(({ cell, value }, index) => [cell, value?.short.startsWith("≈") ? value.short : told[index]]));
   return (cell) => found.get(cell) || "";
 }
 
