@@ -27,7 +27,7 @@ NAMES = re.compile(
 NOT_SHOWN = {
     "winning set", "cell wall", "goal {}", "cell button", "not forced", "chart {}", "tilebase game",
     "tilebase notebook", "button {}", "notice {}", "notice end {}", "verdict {}", "arrow",
-    "button, summary, a", "english",
+    "button, summary, a", "english", "scope > title, g.node > title",
     "textarea, select, input:not([type=radio]):not([type=checkbox])", "a block has another length",
 }  # fmt: skip
 """Classes, selectors and formats."""

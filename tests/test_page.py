@@ -71,6 +71,14 @@ WIDE = ViewportSize(width=1280, height=720)
 PHONE = ViewportSize(width=390, height=844)
 
 
+EMPTY = """() => new Promise((done) => {
+  localStorage.clear();
+  sessionStorage.clear();
+  const asked = indexedDB.deleteDatabase("tilebase");
+  asked.onsuccess = asked.onerror = asked.onblocked = done;
+})"""
+
+
 @pytest.fixture
 def visit(browser: Browser, served: Served, tab: Page) -> Iterator[Open]:
     """Open a page of the server, as a browser does that was never there.
@@ -90,7 +98,7 @@ def visit(browser: Browser, served: Served, tab: Page) -> Iterator[Open]:
 
     def emptied(viewport: ViewportSize) -> Page:
         tab.goto(served.address + "vendor/htm-preact.LICENSE")  # of the same origin, and without scripts
-        tab.evaluate("localStorage.clear(); sessionStorage.clear()")
+        tab.evaluate(EMPTY)
         tab.set_viewport_size(viewport)
         tab.emulate_media(color_scheme="light")
         return tab
@@ -778,7 +786,7 @@ def test_the_trainer_hides_values_and_counts(visit: Open, table: Table) -> None:
         answer = table.probe(board(page))  # again it is an image of the board
         wrong = [slide.direction for slide in answer.slides if slide.direction not in answer.best]
         direction = answer.best[0] if number else wrong[0]
-        assert number or page.get_by_text("%").filter(visible=True).count() == 0
+        assert number or page.get_by_text("%").filter(visible=True).all_inner_texts() == []
         until(page, INSIDE, arg=".board")
         page.keyboard.press(KEYS[direction])
         expect(verdict).to_contain_text(told)

@@ -43,7 +43,7 @@ export function Diagram({ info, route, go, objective }) {
     svg.setAttribute("role", data.whole ? "img" : "group"); // links inside an image are not read out
     svg.setAttribute("aria-label", t(`Diagram of ${what}. Browse gives the same numbers as text.`));
     link(svg, data.boards, (board) => go(data.whole ? { view: "browse", board } : { board }));
-    for (const title of svg.querySelectorAll("g.node > title")) title.remove(); // names
+    for (const title of svg.querySelectorAll(":scope > title, g.node > title")) title.remove(); // names
     for (const text of svg.querySelectorAll("text")) text.textContent = t(text.textContent);
     place.current.replaceChildren(svg);
     setSize({ width, height });
