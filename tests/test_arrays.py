@@ -22,8 +22,6 @@ from tilebase.objectives.objective import MEANINGS, Objective, potentials
 from tilebase.small import oracle
 
 GAMES = cover(SMALL_GAMES)
-
-
 PLAIN = Game("2x3", 32)
 SMALL = Game("2x2", 32)
 
@@ -54,6 +52,7 @@ def test_keys_and_boards(game, states):
     tiles = arrays.unpack(keys, encoding="tiles")
     for given, encoding in ((shaped, "exponents"), (tiles, "tiles"), (keys, "keys"), (tiles * 1.0, "tiles")):
         assert arrays.pack(given, encoding=encoding).tolist() == keys.tolist()
+    assert arrays.pack(np.eye(game.x + 2)[shaped], encoding="one-hot").tolist() == keys.tolist()
 
 
 def test_canonical_boards_and_turned_actions(game, states):
@@ -183,11 +182,7 @@ def test_a_thinned_table(solved, tmp_path):
     [
         ([[1, 2, 3]], "exponents", r"must be an array \[..., 2, 2\] or \[..., 4\], not \[1, 3\]"),
         ([1, 2, 0], "exponents", r"not \[3\]"),
-        (
-            [[1, 1, 0, 0], [1, 0, 9, 0]],
-            "exponents",
-            "board 1 is .* holds 512, but must hold 0 or .* at most 16",
-        ),
+        ([[1, 1, 0, 0], [1, 0, 9, 0]], "exponents", "board 1 is .* holds 512, but must hold .* at most 16"),
         ([[1, -1, 0, 0]], "exponents", "cell 1 holds -1, which stands for no tile, but must hold 0 or"),
         ([[2, 3, 0, 0]], "tiles", "cell 1 holds 3, which stands for no tile, but must hold 0 or"),
         ([[2, 1, 0, 0]], "tiles", "board 0 is not a board of 2x2, to 32: cell 1"),
@@ -199,12 +194,15 @@ def test_a_thinned_table(solved, tmp_path):
         ([["2", "2", "0", "0"]], "tiles", "must be whole numbers, not an array of <U1"),
         ([1 << 40], "keys", "key 0 is not a board of 2x2, to 32: it has too many bits"),
         ([0xF000], "keys", "board 0 is not a board of 2x2, to 32: cell 0"),
-        (
-            [[1, 1, 0, 0], [1]],
-            "exponents",
-            "a list cannot be read as an array: rows must have the same length",
+        ([[1, 1, 0, 0], [1]], "exponents", "list cannot be read as an array: rows must have the same length"),
+        ([[1, 1, 0, 0]], "colours", "must be one of exponents, tiles, keys, one-hot, not 'colours'"),
+        (np.uint64([1 << 8]), "exponents", r'not \[1\]; of packed boards, say encoding="keys"'),
+        (np.eye(4)[[1, 1, 0]], "one-hot", r"must be an array \[..., 2, 2\] or \[..., 4\], not \[3\]"),
+        (np.eye(9)[[1, 8, 0, 0]], "one-hot", "cell 1 holds 256, but must hold 0 or"),
+        *(
+            (wrong, "one-hot", r"an array \[..., 2, 2, K\], with a single 1 for each cell")
+            for wrong in (2 * np.eye(4), np.ones((4, 2)), np.eye(300)[[299] * 4], 1, "2,2/0,0")
         ),
-        ([[1, 1, 0, 0]], "colours", "must be one of exponents, tiles, keys, not 'colours'"),
     ],
 )
 def test_what_is_no_board(boards, encoding, message):

@@ -26,11 +26,12 @@ from tilebase.sparse.reading import board_potentials, spawn_chances, spawns_of
 Keys: TypeAlias = npt.NDArray[np.uint64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
-Encoding: TypeAlias = Literal["exponents", "tiles", "keys"]
+Encoding: TypeAlias = Literal["exponents", "tiles", "keys", "one-hot"]
 
-ENCODINGS = ("exponents", "tiles", "keys")
+ENCODINGS = ("exponents", "tiles", "keys", "one-hot")
 """How boards are written: ``exponents``, 3 for an 8 and 0 for an empty cell or a wall; ``tiles``, 8 for an 8;
-``keys``, one packed number for each board.  A tile that never merges is the exponent ``game.x``."""
+``keys``, one packed number for each board; ``one-hot``, K numbers for each cell, a 1 at its exponent.  A tile
+that never merges is the exponent ``game.x``."""
 BATCH = 1 << 15
 """Boards for which an agent is asked at a time."""
 CACHED = 1 << 10
@@ -83,8 +84,9 @@ class GameArrays:
         Parameters
         ----------
         boards:
-            ``[*batch, *shape]`` or ``[*batch, cells]``; ``[*batch]`` of keys.  Whole numbers of any type, in
-            what `as_array` takes.  Or a `Board` or text, or a list of these and of arrays.
+            ``[*batch, *shape]`` or ``[*batch, cells]``; ``[*batch]`` of keys; one-hot ``[*batch, *shape, K]``
+            or ``[*batch, cells, K]``.  Whole numbers of any type, in what `as_array` takes.  Or a `Board` or
+            text, or a list of these and of arrays.
         encoding:
             One of `ENCODINGS`.
 
@@ -111,6 +113,8 @@ class GameArrays:
         given = self._whole_numbers(self._read(boards))
         if encoding == "keys":
             return self._pack_rows(given.ravel(), encoding, won).reshape(given.shape)
+        if encoding == "one-hot":
+            given, encoding = self._exponents(given), "exponents"
         batch = self._batch(given)
         return self._pack_rows(given.reshape(-1, self.game.cells), encoding, won).reshape(batch)
 
@@ -330,7 +334,21 @@ class GameArrays:
         if given.shape[-1:] == (cells,):
             return given.shape[:-1]
         wanted = " or ".join(str(["...", *one]).replace("'", "") for one in (shape, (cells,)))
-        raise UsageError(f"boards of {self.game} must be an array {wanted}, not {list(given.shape)}")
+        keys = '; of packed boards, say encoding="keys"' if given.dtype == np.uint64 else ""
+        raise UsageError(f"boards of {self.game} must be an array {wanted}, not {list(given.shape)}{keys}")
+
+    def _exponents(self, one_hot: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+        """Return the exponents of cells that are written one-hot.  Raises `UsageError`."""
+        ones = one_hot == 1
+        exponents = np.zeros(one_hot.shape[:-1], dtype=np.uint8)
+        count = exponents.copy()
+        for exponent in range(min(one_hot.shape[-1], NO_TILE) if one_hot.ndim else 0):  # faster than argmax
+            exponents += ones[..., exponent] * np.uint8(exponent)
+            count += ones[..., exponent]
+        if (count != 1).any() or not (ones | (one_hot == 0)).all():
+            wanted = str(["...", *self.game.shape, "K"]).replace("'", "")
+            raise UsageError(f"one-hot boards are an array {wanted}, with a single 1 for each cell")
+        return exponents
 
     @cached_property
     def _allowed_codes(self) -> Flags:
