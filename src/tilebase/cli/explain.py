@@ -14,11 +14,13 @@ from tilebase.cli.options import ShownOptions
 def explain(
     *word: Annotated[
         str,
-        Parameter(help="Objectives, types, rules, formations or FILE.toml, terms, a board; default: all."),
+        Parameter(
+            help="Objectives, types, rules, formations or FILE.toml, terms, columns, a board; default: all."
+        ),
     ],
     shown: ShownOptions = ShownOptions(),
 ) -> int:
-    """Say what a word means: objectives, rules, formations.
+    """Say what a word means: objectives, rules, formations, columns.
 
     Without a word, all words are listed. Of a board, the games that have it are listed.
 

@@ -6,6 +6,7 @@ rule           the docstring of `Game`, which describes each of its arguments
 formation      `game/formations.tsv`
 variable       of the environment: `runtime.paths.VARIABLES`
 term           `game/words.tsv`
+column         of data sets: `files.schema.COLUMNS`
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from tilebase.errors import UsageError, check_first
+from tilebase.files.schema import ADDED, columns_of
 from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Game
 from tilebase.objectives.objective import DISCOUNTED, MEANINGS, Meaning
@@ -41,7 +43,7 @@ class Explanation:
     word:
         The word.
     kind:
-        ``"objective"``, ``"type"``, ``"rule"``, ``"formation"``, ``"variable"`` or ``"term"``.
+        ``"objective"``, ``"type"``, ``"rule"``, ``"formation"``, ``"variable"``, ``"term"`` or ``"column"``.
     text:
         Its meaning: one or more sentences, of a formation with a drawing.
     """
@@ -55,7 +57,8 @@ def explain(word: str) -> tuple[Explanation, ...]:
     """Return what a word means: more than one meaning if, for example, a rule and a term have one name.
 
     A plural finds the singular; a name of several words without a meaning of its own, such as ``raw states``,
-    finds those of all its words.  A word without any, such as ``lemma1``, finds rules and terms that use it.
+    finds those of all its words.  A word without any, such as ``lemma1``, finds rules and terms that use it;
+    that of a kind, such as ``columns``, all words of this kind.
 
     Raises `UsageError`, which names the nearest words, if nothing has this name.
 
@@ -69,6 +72,7 @@ def explain(word: str) -> tuple[Explanation, ...]:
         wanted = _joined(word.partition(",")[0]).lstrip("-")  # of a label: afterstates, up to symmetry
     parts = [_named(wanted)] if _named(wanted) else list(map(_named, wanted.split("-")))
     found = tuple(dict.fromkeys(one for part in parts for one in part)) if all(parts) else ()
+    found = found or tuple(one for one in known if one.kind == wanted.removesuffix("s"))
     found = found or _speaking_of(wanted) or _speaking_of(wanted.replace("-", ""))
     if not found:
         if any(parts) and len(word.split()) > 1:  # the first that is no word
@@ -105,7 +109,7 @@ def _speaking_of(word: str) -> tuple[Explanation, ...]:
 
 @cache
 def words() -> tuple[Explanation, ...]:
-    """Return all words with their meanings: objectives, types, rules, formations, variables and terms."""
+    """Return all words with their meanings, kind by kind."""
     return (
         *(Explanation(name, "objective", _objective(name, meaning)) for name, meaning in MEANINGS.items()),
         *(Explanation(name, "type", _type(one)) for name, one in TYPES.items()),
@@ -113,6 +117,10 @@ def words() -> tuple[Explanation, ...]:
         *(Explanation(one.name, "formation", described(one)) for one in formations()),
         *(Explanation(name, "variable", text) for name, text in VARIABLES.items()),
         *(Explanation(name, "term", text) for name, text in terms()),
+        *(
+            Explanation(one.name, "column", f"{one.meaning}; {one.type}")
+            for one in columns_of(Game("2x2"), states=True, added=ADDED)
+        ),
     )
 
 
