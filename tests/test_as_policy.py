@@ -158,9 +158,7 @@ def test_agents_that_sample_only_if_they_may(table):
     assert evaluate(table, either, games=50).error >= 0
 
 
-AGAIN = (
-    r"answers otherwise when it is asked again about .*: let it return the probabilities .*, or play games"
-)
+AGAIN = "answers otherwise when it is asked again about .*: let it return the probabilities .*, or play games"
 
 
 @pytest.mark.parametrize("form", ["predict", "arrays", "seeded", "rarely", "board", "one"])
@@ -266,11 +264,7 @@ def test_slides_that_are_not_allowed(keys):
         (lambda _, a: np.eye(4)[a.argmax(axis=1)], {"output": "actions"}, r"need \d+ whole numbers"),
         (lambda _: "north", {"asked": "board"}, "answers 'north' to .*, where"),
         (lambda b, _: b, {"observation": "pgx"}, "answers an array"),
-        (
-            lambda b, _: np.zeros(len(b) + 1, dtype=int),
-            {},
-            r"answers an array \[\d+\] of int64; \d+ boards need",
-        ),
+        (lambda b, _: np.zeros(len(b) + 1, int), {}, r"answers an array \[\d+\] of int64; \d+ boards need"),
         (lambda b, _: np.full(len(b), 4), {}, "answers 4, but actions are 0 to 3"),
         (lambda b, _: np.full(len(b), -1), {}, "answers -1, but actions are 0 to 3"),
         (lambda b, _: np.full((len(b), 4), np.nan), {}, "must be at least 0 and add up to 1"),
@@ -278,10 +272,7 @@ def test_slides_that_are_not_allowed(keys):
         (lambda b, _: np.array([["left"] * 4] * len(b)), {}, "answers an array .* of <U4"),
         (lambda *_: None, {}, r"answers an array \[\] of object"),
         (lambda b, _: np.zeros(len(b), dtype=int), {}, "the policy slides left on .*, which is not allowed"),
-        *(
-            (lambda *_: 1 / 0, {"asked": one}, "fails on .*: ZeroDivision")
-            for one in ("batch", "one", "board")
-        ),
+        *((lambda *_: 1 / 0, {"asked": one}, "fails on .*: ZeroDiv") for one in ("batch", "one", "board")),
     ],
 )
 def test_options_and_answers_that_are_refused(answer, options, message, keys):
@@ -333,6 +324,23 @@ def test_an_agent_without_symmetry(each, label, monkeypatch):
             np.testing.assert_array_equal(np.isnan(layer.own_q), layer.chances == 0)
             mean = (np.nan_to_num(layer.own_q) * layer.chances).sum(axis=1)
             np.testing.assert_allclose(layer.own_value, mean, rtol=1e-12, atol=1e-14)
+
+
+def test_an_agent_is_judged_by_returns_and_cited(solved, tmp_path, printed):
+    """With the discount 1/2, all values are twice those of the table, without any rounding."""
+    ways = ({"returns": returns, "symmetry": "none", "keep": True} for returns in (False, True))
+    (mine, table), (own, returns) = (
+        (mine, [one.random, mine.value, mine.optimum, mine.regret, mine.rounding, mine.worst[0].loss])
+        for way in ways
+        for one in [compare(solved(SMALL, "score@0.5"), {"mine": first}, **way)]
+        for mine in [one.judged["mine"]]
+    )
+    assert returns == [2 * number for number in table]
+    np.testing.assert_array_equal(own.probe("2,2/0,0")[1], 2 * mine.probe("2,2/0,0")[1])
+    own.record(tmp_path / "r.json", command="judge(...)")
+    cited = printed(f"cite {tmp_path / 'r.json'}")
+    assert f"discount 1/2 for each slide after the first, by the policy mine: {own.text} (rounded)" in cited
+    assert "Computed by `judge(...)`, tilebase " in cited
 
 
 @pytest.mark.parametrize("symmetry", ["canonical", "check", "none"])
@@ -502,8 +510,9 @@ def test_agents_are_compared(table):
     values = [f"{name} {found.judged[name].text}" for name in ("best", "random", "mine")]
     ends = f"optimum {mine.start}, random {digits_text(found.random)}"
     assert repr(found) == f"<Comparison: {', '.join(values)}; {ends}>"
-    with pytest.raises(UsageError, match="name at least one policy"):
-        compare(table, {})
+    for wrong in ({}, [first]):
+        with pytest.raises(UsageError, match="name at least one policy to compare, as"):
+            compare(table, wrong)
 
 
 def test_what_judging_takes_is_asked_before(table, monkeypatch):
@@ -537,8 +546,6 @@ def test_functions_say_by_their_arguments_how_they_are_asked(table):
     rows = compare(folder, {"arrays": first, "board": first_slide}, symmetry="none").rows()
     assert [row["value"] for row in rows] == [exact, exact]
     assert value_error(folder, lambda boards: np.zeros(len(boards))).states
-    with pytest.raises(UsageError, match="at least one policy to compare, as"):
-        compare(table, [first])
 
 
 @pytest.mark.parametrize(
@@ -604,9 +611,8 @@ def test_errors_of_a_value_function(table, label):
     assert found.absolute == pytest.approx(np.abs(errors).mean())
     assert found.squared == pytest.approx((errors**2).mean() ** 0.5)
     assert abs(found.largest) == np.abs(errors).max()
-    assert guess(found.board.to_numpy(exponents=True)[None])[0] - float(
-        table.probe(found.board, label).value
-    ) == pytest.approx(found.largest)
+    most = guess(found.board.to_numpy(exponents=True)[None])[0]
+    assert most - float(table.probe(found.board, label).value) == pytest.approx(found.largest)
     weights, sizes = np.array(list(found.by_sum.values())).T
     assert (weights * sizes).sum() / weights.sum() == pytest.approx(found.absolute)
 
@@ -621,13 +627,9 @@ def test_errors_by_visits(table):
     found = value_error(table, lambda boards: np.zeros(len(boards)), weights=first, symmetry="none")
     assert found.absolute == pytest.approx((visits * values).sum() / visits.sum())
     assert found.bias == pytest.approx(-found.absolute)
-    exact = value_error(table, lambda boards: arrays.probe(boards).value, weights="optimal")
-    assert exact.squared == 0
+    assert value_error(table, lambda boards: arrays.probe(boards).value, weights="optimal").squared == 0
     for function, message in (
-        (
-            lambda b: noise.random(len(b)),
-            r"answers otherwise when it is asked again about .* such as dropout",
-        ),
+        (lambda b: noise.random(len(b)), "answers otherwise when it is asked again .* such as dropout"),
         (lambda _: np.zeros(1), r"answers an array \[1\] of float64; \d+ boards need \d+ numbers"),
         (lambda b: np.full(len(b), np.nan), "the value function answers NaN"),
         (lambda _: 1 / 0, r"the value function fails on .*: ZeroDivisionError"),

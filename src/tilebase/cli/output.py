@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from tilebase._version import version
 from tilebase.errors import StorageError, UsageError, readable
+from tilebase.game.findings import with_origin
 from tilebase.game.game import Game
-from tilebase.game.names import game_text
 from tilebase.pictures import PICTURES
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.measured import COMMAND, run_facts
@@ -184,20 +184,6 @@ def naming_command(words: Sequence[str]) -> Iterator[None]:
         yield
     finally:
         COMMAND.reset(token)
-
-
-def with_origin(document: Any, game: Game | str | None = None, *, text: bool = False) -> Any:
-    """A JSON object, or each of a list of objects, with its game, its command and the program's version.
-
-    The game is its identity or, as `text`, the words that name it on the command line.  An object that names
-    its game, command or version itself keeps them: a result that is cited was computed by another command.
-    """
-    if not isinstance(document, Mapping):
-        return [with_origin(one, game, text=text) for one in document]
-    named = game if game is None or isinstance(game, str) else game_text(game) if text else game.identity
-    origin = {} if named is None else {"game": named}
-    origin |= {"command": COMMAND.get(), "version": version()}
-    return {**document, **{name: value for name, value in origin.items() if name not in document}}
 
 
 def write_document(document: Any, file: Path | None, game: Game | str | None = None) -> None:

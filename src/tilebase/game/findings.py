@@ -21,13 +21,22 @@ from __future__ import annotations
 
 import hashlib
 import math
+import shlex
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, ClassVar
 
+from tilebase._version import version
+from tilebase.errors import readable
+from tilebase.game.game import Game
+from tilebase.game.names import game_text
 from tilebase.runtime.documents import to_json
+from tilebase.runtime.measured import COMMAND, run_facts
+from tilebase.runtime.storage import write_whole
 
 VERDICTS = {True: ("yes", "verdict"), False: ("no", "verdict"), None: ("undecided", "unknown")}
 """What is said of a question that is decided or not, and the type of that: the end of a `Finding`."""
@@ -82,6 +91,17 @@ class Reported(ABC):
         """Return plain JSON values: the sentence, its parts as the ``claim``, and the `facts`."""
         names = self.facts or tuple(one.name for one in fields(self))  # type: ignore[arg-type]
         return claim_of(self.asked()) | {name: plain(getattr(self, name), name) for name in names}
+
+    def record(self, file: Path | str, *, command: str = "") -> None:
+        """Write the result to a JSON file, as ``--record`` does.  ``tilebase cite FILE`` cites it.
+
+        `command` says what computed it; without one, how Python was started: of a script only the name is
+        told.  Raises `StorageError`.
+        """
+        command = command or shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]])
+        told = claim_of(self.asked()) | self.as_dict() | {"command": command, "run": run_facts()}
+        told = with_origin(told, getattr(self, "game", None))
+        write_whole(Path(file), readable(to_json(told, "pretty")) + "\n")
 
     @property
     def row(self) -> dict[str, Any]:
@@ -147,3 +167,17 @@ def layers_checksum(layers: Sequence[Mapping[str, Any]]) -> str:
         return ""
     rows = [{name: value for name, value in row.items() if name != "mean"} for row in layers]
     return hashlib.sha256(to_json(rows, "canonical").encode()).hexdigest()
+
+
+def with_origin(document: Any, game: Game | str | None = None, *, text: bool = False) -> Any:
+    """A JSON object, or each of a list of objects, with its game, its command and the program's version.
+
+    The game is its identity or, as `text`, the words that name it on the command line.  An object that names
+    its game, command or version itself keeps them: a result that is cited was computed by another command.
+    """
+    if not isinstance(document, Mapping):
+        return [with_origin(one, game, text=text) for one in document]
+    named = game if game is None or isinstance(game, str) else game_text(game) if text else game.identity
+    origin = {} if named is None else {"game": named}
+    origin |= {"command": COMMAND.get(), "version": version()}
+    return {**document, **{name: value for name, value in origin.items() if name not in document}}

@@ -38,7 +38,6 @@ from tilebase.files.solved import StoredValues
 from tilebase.game.board import Board
 from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Game
-from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import byte_text, estimate_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.rounding import Rounding
@@ -51,7 +50,15 @@ from tilebase.policies.asking import (
     takes_arrays,
 )
 from tilebase.policies.following import Agent, Frame, Symmetry, back, follow
-from tilebase.policies.judging import Judgement, cost_of, judge, regret_text, worth_text
+from tilebase.policies.judging import (
+    Judgement,
+    cost_of,
+    findings_of,
+    judge,
+    player_text,
+    regret_text,
+    worth_text,
+)
 from tilebase.policies.simulation import (
     CONFIDENCE,
     binomial_interval,
@@ -178,18 +185,8 @@ class Evaluation(Reported):
 
     def asked(self) -> tuple[Finding, ...]:
         """Return what the policy is worth, and optimal play."""
-        board, rules, what = title_of(self.game), rules_of(self.game), self.objective.text
         kind = "rounded" if self.games is None else f"mean of {self.games:,} games"
-        best = f"{what}, under optimal play"
-        return (
-            Finding(board, f"{what}, by the policy {self.player}", self.text, kind, rules),
-            Finding(board, best, str(self.start), self.start.kind, rules),
-        )
-
-
-def player_text(policy: str, by: Objective | None) -> str:
-    """Return the name of a policy; of a table also by which objective it plays."""
-    return policy if by is None else f"{policy}, which plays by {by}"
+        return findings_of(self.game, self.objective.text, self.player, self.text, self.start, kind)
 
 
 def evaluate(

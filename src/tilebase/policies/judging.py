@@ -19,9 +19,12 @@ from tilebase.costs.estimate import Estimate, admit
 from tilebase.costs.reachable import judging
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
+from tilebase.game.findings import Finding, Reported
+from tilebase.game.game import Game
+from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import difference_text, digits_text, rounded_text, share_text
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.values import Value
+from tilebase.objectives.values import Rounded, Value
 from tilebase.policies.asking import as_policy
 from tilebase.policies.following import (
     CHECKED,
@@ -107,8 +110,24 @@ def regret_text(regret: float, error: float, objective: Objective) -> str:
     return difference_text(regret, error, most=1 if objective.unit == "probability" else None)
 
 
+def findings_of(
+    game: Game, what: str, policy: str, text: str, start: Value, kind: str = "rounded"
+) -> tuple[Finding, ...]:
+    """Return what a policy is worth, and optimal play; `what` says of which value."""
+    board, rules = title_of(game), rules_of(game)
+    return (
+        Finding(board, f"{what}, by the policy {policy}", text, kind, rules),
+        Finding(board, f"{what}, under optimal play", str(start), start.kind, rules),
+    )
+
+
+def player_text(policy: str, by: Objective | None) -> str:
+    """Return the name of a policy; of a table also by which objective it plays."""
+    return policy if by is None else f"{policy}, which plays by {by}"
+
+
 @dataclass(frozen=True)
-class Judgement:
+class Judgement(Reported):
     """What an agent is worth, and where it loses.
 
     Attributes
@@ -135,6 +154,8 @@ class Judgement:
         The objective by which the agent plays, if it is a table.
     boards, turned:
         The rules of the game, and whether states are up to symmetry.
+    returns:
+        Whether the values are returns, as in `TableArrays`.
     """
 
     name: str
@@ -151,6 +172,7 @@ class Judgement:
     turned: bool = field(repr=False)
     layers: tuple[Visited, ...] = field(default=(), repr=False)
     plays_by: Objective | None = None
+    returns: bool = False
 
     @cached_property
     def visited(self) -> Visited:
@@ -206,6 +228,17 @@ class Judgement:
         """The share of the best slides as it is printed."""
         return share_text(self.optimal) if self.optimal < 1 else "≈ 100 %"
 
+    @property
+    def game(self) -> Game:
+        """What is played."""
+        return self.boards.game
+
+    def asked(self) -> tuple[Finding, ...]:
+        """Return what the agent is worth, and optimal play."""
+        player, what = player_text(self.name, self.plays_by), self.objective.text
+        what = f"{what} after the first" if self.returns and self.objective.discount != 1 else what
+        return findings_of(self.game, what, player, self.text, self.start)
+
     def __repr__(self) -> str:
         return f"<Judgement of {self.name}: {self.objective.label} {self.text}, regret {self.regret_text}>"
 
@@ -225,25 +258,20 @@ class Judgement:
         return html_text(caption, rows)
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """As plain JSON values, without the claim: an `Evaluation` that contains this makes it."""
         return {
             "policy": self.name,
             "plays_by": None if self.plays_by is None else self.plays_by.identity,
             "objective": self.objective.identity,
+            "returns": self.returns,
             "value": self.value,
             "optimum": self.optimum,
             "regret": self.regret,
             "rounding": None if self.rounding == math.inf else self.rounding,
             "states": self.states,
             "optimal": self.optimal,
-            "by_sum": [
-                {"sum": total, "visits": visits, "regret": lost}
-                for total, (visits, lost) in self.by_sum.items()
-            ],
-            "by_tile": [
-                {"tile": tile, "visits": visits, "regret": lost}
-                for tile, (visits, lost) in self.by_tile.items()
-            ],
+            "by_sum": [{"sum": s, "visits": p, "regret": lost} for s, (p, lost) in self.by_sum.items()],
+            "by_tile": [{"tile": t, "visits": p, "regret": lost} for t, (p, lost) in self.by_tile.items()],
             "worst": [
                 {
                     "board": one.board.text, "visits": one.visits, "loss": one.loss, "chances": one.chances,
@@ -366,6 +394,7 @@ def judge(
     worst: int = 100,
     batch: int = BATCH,
     keep: bool = False,
+    returns: bool = False,
     **use: Unpack[Use],
 ) -> Judgement:
     """Compute the value of an agent, what it loses, and where, exactly but for the rounding of floats.
@@ -392,6 +421,8 @@ def judge(
     keep:
         Whether to keep all states that the agent meets, as `Judgement.layers`: for A actions 40 + 33 A bytes
         each.
+    returns:
+        Whether values, losses and regrets are those of reinforcement learning, as in `TableArrays`.
     use:
         Memory, progress and the like: the keywords of `Use`.  One thread works.
 
@@ -405,7 +436,7 @@ def judge(
     """
     if worst < 0 or batch < 1:
         raise UsageError("give at least 0 worst decisions, and at least 1 board a batch")
-    arrays, agent = _asked(table, policy, objective, symmetry, batch)
+    arrays, agent = _asked(table, policy, objective, symmetry, batch, returns=returns)
     table = arrays.table
     allowed, chosen = Allowance.of(**use), arrays.objective
     admit(_expected(arrays, agent, keep), allowed, lambda _: INSTEAD)
@@ -419,14 +450,17 @@ def judge(
             pace.report(layer.sum, "judge", tally.states, min(share, 0.999))
     pace.report(max(arrays.sums, default=0), "done", tally.states, 1.0)
     start, regret = table.start[chosen.label], sum(lost for _, lost in tally.by_sum.values())
-    # In each sum a visit takes at most eight roundings.
-    rounding = table.rounding(chosen).error(float(start), 0) + 8 * len(tally.by_sum) * EPSILON * regret
+    error = table.rounding(chosen).error(float(start), 0)
+    if returns and isinstance(start, Rounded):
+        by = float(chosen.discount)
+        start, error = replace(start, value=start.value / by, error=start.error / by), error / by
+    rounding = error + 8 * len(tally.by_sum) * EPSILON * regret  # in each sum a visit takes at most eight
     return Judgement(
         name=agent.policy.name, objective=chosen, start=start, regret=regret, rounding=rounding,
         states=tally.states, optimal=tally.optimal / tally.visits if tally.visits else 1.0,
         by_sum=tally.by_sum, by_tile=dict(sorted(tally.by_tile.items())), worst=tally.worst_decisions(),
         boards=arrays.boards, turned=agent.turned, layers=own_values(arrays, agent, layers),
-        plays_by=agent.policy.by,
+        plays_by=agent.policy.by, returns=returns,
     )  # fmt: skip
 
 
@@ -458,19 +492,26 @@ def compare(
         raise UsageError("name at least one policy to compare, as {name: policy}")
     table = open_table(table)
     judged = {name: judge(table, one, objective=objective, **options) for name, one in policies.items()}
-    random = judge(table, "random", objective=objective, symmetry="canonical", worst=0)
+    returns = options.get("returns", False)
+    random = judge(table, "random", objective=objective, symmetry="canonical", worst=0, returns=returns)
     return Comparison(
         {name: replace(one, name=name) for name, one in judged.items()}, random.value, random.optimum
     )
 
 
 def _asked(
-    table: Table | Path | str, policy: Any, objective: str | None, symmetry: str, batch: int
+    table: Table | Path | str,
+    policy: Any,
+    objective: str | None,
+    symmetry: str,
+    batch: int,
+    *,
+    returns: bool = False,
 ) -> tuple[TableArrays, Agent]:
     """Return the table and the agent as they are asked.  Raises `UsageError`."""
     if symmetry not in SYMMETRIES:
         raise UsageError(f"symmetry must be one of {', '.join(SYMMETRIES)}, not {symmetry!r}")
-    arrays = TableArrays(table, objective)
+    arrays = TableArrays(table, objective, returns=returns)
     chosen = arrays.objective
     if not chosen.is_mean or chosen.is_bound:
         raise UsageError(f"an agent is judged by a mean in floats, as win or score, not by {chosen.label}")
