@@ -9,6 +9,7 @@ import duckdb
 import polars
 import pyarrow.parquet as pq
 import pytest
+from polars.testing import assert_frame_equal
 
 from following import visits
 from tilebase import Game, evaluate, open_table, solve
@@ -17,13 +18,9 @@ from tilebase.datasets import columns, to_arrow, write_parquet
 from tilebase.errors import MissingExtraError, StorageError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.symmetry import canonical, orbit_size
+from tilebase.policies import judge
 
-GAMES = (
-    Game("2x3", 32),
-    Game("2x2x2", 8),
-    Game("2x3", 16, masks="..x/...|.../..x"),
-    Game("2x2", goal_sum=30),
-)
+GAMES = Game("2x3", 32), Game("2x2x2", 8), Game("2x3", 16, masks="..x/...|.../..x"), Game("2x2", goal_sum=30)
 
 
 @pytest.fixture(scope="module", params=GAMES, ids=str)
@@ -76,8 +73,10 @@ def test_visits_are_those_of_optimal_play(table):
 def test_a_policy_has_values_of_its_own(solved):
     """Those of random play follow from the file: a mean over the slides, and over the starts."""
     with open_table(solved(Game("2x3", 32))) as table:
-        rows = to_arrow(table, policy="random").read_all().to_pylist()
-        value = evaluate(table, "random").value
+        judged = judge(table, "random", symmetry="none", keep=True)
+        same = [to_arrow(table, policy=one).read_all() for one in (judged, "random")]
+        rows, value = same[0].to_pylist(), evaluate(table, "random").value
+    assert_frame_equal(*map(polars.from_arrow, same), rel_tol=1e-12)
     for row in rows:
         told = [row[f"policy_q_{way}"] for way in table.game.directions if row[f"q_{way}"] is not None]
         assert row["policy_v"] == (pytest.approx(sum(told) / len(told), rel=1e-12) if told else None)
@@ -133,9 +132,7 @@ def test_duckdb_and_polars_read_it(solved, tmp_path):
         rows = write_parquet(table, tmp_path / "data", visits=True)
         write_parquet(table, tmp_path / "after", kind="afterstates")
         value, random = float(table.value), evaluate(table, "random").value
-        joined = sum(
-            int((layer.after[:, 0] != 0).sum()) for layer in TableArrays(table).iter_layers("states")
-        )
+        joined = sum(int((one.after[:, 0] != 0).sum()) for one in TableArrays(table).iter_layers("states"))
         keys = TableArrays(table).to_arrays("states")["keys"]
         orbits = sum(orbit_size(table.game, table.game.unpack(int(key))) for key in keys)
     count, best, regret = duckdb.sql(
@@ -161,7 +158,7 @@ def test_duckdb_and_polars_read_it(solved, tmp_path):
     assert wide["orbit"].cast(polars.Int64).sum() == orbits
 
 
-def test_what_is_wrong_is_said(tmp_path, monkeypatch):
+def test_what_is_wrong_is_said(solved, tmp_path, monkeypatch):
     solve(Game("2x2", 16), "win,guaranteed", table=tmp_path / "table")
     table = open_table(tmp_path / "table")
     for options, words in (
@@ -169,6 +166,8 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         ({"kind": "afterstates", "visits": True}, "leave visits and policy out"),
         ({"objective": "guaranteed", "visits": True}, "followed by a mean"),
         ({"objective": "score"}, "score"),
+        ({"policy": judge(table, "random")}, "judge with keep=True"),
+        ({"policy": judge(solved(GAMES[0]), "random")}, "judge it by win of 2x2, to 16, without returns"),
     ):
         with pytest.raises(UsageError, match=words):
             to_arrow(table, **options)

@@ -32,7 +32,7 @@ from tilebase.files.schema import columns_of
 from tilebase.files.source import new_folder
 from tilebase.game.game import Game
 from tilebase.objectives.values import NEVER
-from tilebase.policies import Visited, judge, optimal_visits
+from tilebase.policies import Judgement, judge, optimal_visits
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import LOCK
@@ -81,7 +81,8 @@ def to_arrow(
     visits:
         Whether to add the probability that a game of optimal play meets each state.
     policy:
-        What `judge` takes, whose own values are added; they are kept in memory, as by ``judge(keep=True)``.
+        A policy whose values of each `board` are added: a `Judgement` with ``keep=True`` and any symmetry,
+        or what `judge` takes, which must play turned boards alike.
     command:
         What is written into the metadata as the command that made the data.
 
@@ -89,7 +90,7 @@ def to_arrow(
     ------
     UsageError
         For another kind, visits of afterstates or of values that are not means, an objective that the table
-        lacks, or a table of all boards.
+        lacks, a table of all boards, or a judgement of other values.
     MissingExtraError
         If pyarrow is not installed.
     """
@@ -170,10 +171,11 @@ class Columns:
             "game": self.arrays.game.identity, "objective": self.arrays.objective.identity, "kind": kind,
             "actions": list(self.arrays.boards.actions), "version": version(), "command": command,
         }  # fmt: skip
-        self._judged: dict[int, Visited] | None = None
+        self._judged: Judgement | None = None
         if policy is not None:
-            judged = judge(table, policy, objective=objective, worst=0, keep=True)
-            self._judged = {layer.sum: layer for layer in judged.layers}
+            given = isinstance(policy, Judgement)
+            self._judged = policy if given else judge(table, policy, objective=objective, worst=0, keep=True)
+            _check_judged(self._judged, self.arrays)
         own = ("policy_v", "policy_q_") if policy is not None else ()
         added = (*("visits",) * visits, *own, *("split",) * splits)
         self.columns = columns_of(self.arrays.game, states=kind == "states", added=added)
@@ -224,20 +226,12 @@ class Columns:
                 none = np.zeros(len(layer.keys))
                 columns["visits"] = _joined(layer.keys, met, visits) if met_sum == layer.sum else none
             if self._judged is not None:
-                columns |= self._own(layer, self._judged.get(layer.sum))
+                own, of_slides = self._judged.probe(layer.keys, encoding="keys")
+                names = (f"policy_q_{name}" for name in self.arrays.boards.actions)
+                columns |= {"policy_v": own} | dict(zip(names, of_slides.T, strict=True))
             if self._splits:
                 columns["split"] = split_of(columns["cells"])
             yield layer.sum, columns
-
-    def _own(self, layer: LayerArrays, met: Visited | None) -> dict[str, Any]:
-        """Return the values of a policy: NaN in states that it does not meet, and for other slides."""
-        own_v, own_q = np.full(len(layer.keys), np.nan), np.full(layer.q.shape, np.nan)
-        if met is not None:
-            at = np.minimum(met.keys.searchsorted(layer.keys), len(met.keys) - 1)
-            there = met.keys[at] == layer.keys
-            own_v[there], own_q[there] = met.own_value[at[there]], met.own_q[at[there]]
-        names = (f"policy_q_{name}" for name in self.arrays.boards.actions)
-        return {"policy_v": own_v} | dict(zip(names, own_q.T, strict=True))
 
     def _columns(self, layer: LayerArrays) -> dict[str, Any]:
         boards, keys = self.arrays.boards, layer.keys
@@ -268,6 +262,18 @@ class Columns:
             waiting.append(batch)
         if waiting:
             yield at, _name(at, number), waiting
+
+
+def _check_judged(judged: Judgement, arrays: TableArrays) -> None:
+    """Raise `UsageError` unless an agent was judged by the values of a table, and its states were kept."""
+    objective = arrays.objective
+    scaled = judged.returns and objective.discount != 1
+    if scaled or (judged.game, judged.objective) != (arrays.game, objective):
+        raise UsageError(
+            f"{judged.name} was judged by other values: judge it by {objective.label} of {arrays.game}, "
+            "without returns"
+        )
+    judged.probe(np.zeros(0, dtype=np.uint64), encoding="keys")  # if its states were not kept, says so
 
 
 class Texts(NamedTuple):

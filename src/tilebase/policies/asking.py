@@ -408,6 +408,11 @@ def _best(arrays: TableArrays, keys: Keys, _: Flags) -> Floats:
 # -- policies by name --------------------------------------------------------------------------
 
 
+def player_text(policy: str, by: Objective | None) -> str:
+    """Return the name of a policy; of a table also by which objective it plays."""
+    return policy if by is None else f"{policy}, which plays by {by}"
+
+
 def find_policy(policy: Any) -> Any:
     """Return a callable, an object with ``predict``, a table, or one of `BUILT_IN`.  Raises `UsageError`."""
     if callable(policy) or hasattr(policy, "predict") or (isinstance(policy, str) and policy in BUILT_IN):

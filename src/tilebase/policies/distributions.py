@@ -33,10 +33,9 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import byte_text, digits_text, rounded_text
 from tilebase.objectives.objective import Objective, find_objective, potential, potentials
-from tilebase.policies.asking import as_policy, check_plays, find_policy, takes_arrays
+from tilebase.policies.asking import as_policy, check_plays, find_policy, player_text, takes_arrays
 from tilebase.policies.evaluation import MOST_STATES, Policy
 from tilebase.policies.following import Agent, chances_of
-from tilebase.policies.judging import player_text
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.sparse.flow import Walk

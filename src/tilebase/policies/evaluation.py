@@ -47,6 +47,7 @@ from tilebase.policies.asking import (
     as_policy,
     check_plays,
     find_policy,
+    player_text,
     takes_arrays,
 )
 from tilebase.policies.following import Agent, Frame, Symmetry, back, follow
@@ -55,7 +56,6 @@ from tilebase.policies.judging import (
     cost_of,
     findings_of,
     judge,
-    player_text,
     regret_text,
     worth_text,
 )

@@ -25,7 +25,7 @@ from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import difference_text, digits_text, rounded_text, share_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, Value
-from tilebase.policies.asking import as_policy
+from tilebase.policies.asking import as_policy, player_text
 from tilebase.policies.following import (
     CHECKED,
     SYMMETRIES,
@@ -121,11 +121,6 @@ def findings_of(
     )
 
 
-def player_text(policy: str, by: Objective | None) -> str:
-    """Return the name of a policy; of a table also by which objective it plays."""
-    return policy if by is None else f"{policy}, which plays by {by}"
-
-
 @dataclass(frozen=True)
 class Judgement(Reported):
     """What an agent is worth, and where it loses.
@@ -194,14 +189,18 @@ class Judgement(Reported):
         ``float64[*batch]`` and ``float64[*batch, A]``: NaN in states that no game of the agent meets or in
         which no slide is allowed, and for slides that it never makes.  Raises `UsageError` without `layers`.
         """
-        known, packed = self.visited, self.boards.pack(boards, encoding=encoding)
+        packed = self.boards.pack(boards, encoding=encoding)
+        shape = (*packed.shape, len(self.boards.actions))
+        if not self.states:
+            return np.full(packed.shape, np.nan), np.full(shape, np.nan)
+        known = self.visited
         keys, turn = self.boards.canonical(packed.ravel()) if self.turned else (packed.ravel(), 0)
         at = np.minimum(known.keys.searchsorted(keys), len(known.keys) - 1)
         there = known.keys[at] == keys
         value = np.where(there, known.own_value[at], np.nan)
         q = np.where(there[:, None], known.own_q[at], np.nan)
         q = np.take_along_axis(q, self.boards.action_maps[turn].reshape(-1, q.shape[1]), axis=1)
-        return value.reshape(packed.shape), q.reshape((*packed.shape, -1))
+        return value.reshape(packed.shape), q.reshape(shape)
 
     @property
     def optimum(self) -> float:
