@@ -453,7 +453,8 @@ def judge(
     if returns and isinstance(start, Rounded):
         by = float(chosen.discount)
         start, error = replace(start, value=start.value / by, error=start.error / by), error / by
-    rounding = error + 8 * len(tally.by_sum) * EPSILON * regret  # in each sum a visit takes at most eight
+    # In each sum a visit takes at most eight roundings.
+    rounding = error + 8 * len(tally.by_sum) * EPSILON * regret
     return Judgement(
         name=agent.policy.name, objective=chosen, start=start, regret=regret, rounding=rounding,
         states=tally.states, optimal=tally.optimal / tally.visits if tally.visits else 1.0,
