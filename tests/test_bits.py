@@ -315,7 +315,7 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert 0 < table_bytes(low, merge="") < 0.9 * table_bytes(index, merge="")
 
 
-@pytest.mark.parametrize("method", ["write_at", "write_all", "read_at", "rename"])
+@pytest.mark.parametrize("method", ["create", "write_at", "read_at", "rename"])
 @pytest.mark.parametrize("error", [StorageError, KeyboardInterrupt])
 def test_a_window_that_cannot_be_kept_leaves_no_parts(tmp_path, monkeypatch, whole, method, error):
     """A full disk, say: what was written of the layer goes, and the states of those above stay."""

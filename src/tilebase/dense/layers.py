@@ -239,23 +239,32 @@ class RawLayer:
 
     def read_at(self, begin: int, values: Array, mapped: Callable[..., Iterable[None]] = map) -> None:
         """Fill `values` with those from `begin` on, by all threads if `mapped` is that of a pool."""
-        piece = READ_BYTES // self.dtype.itemsize
 
-        def fill(at: int) -> None:
+        def fill(at: int, piece: Array) -> None:
             with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
                 file.seek((begin + at) * self.dtype.itemsize)
-                _read_into(file, values[at : at + piece])
+                _read_into(file, piece)
 
-        for _ in mapped(fill, range(0, len(values), piece)):
-            pass
+        self._piecewise(fill, values, mapped)
         self.work.read += values.nbytes
 
-    def write_at(self, begin: int, values: Array) -> None:
-        """Write values from `begin` on.  The file must be there."""
-        with storage_errors(self.path), open_own(self.path, "r+b", 0) as file:
-            file.seek(begin * self.dtype.itemsize)
-            write_all(file, values)
+    def write_at(self, begin: int, values: Array, mapped: Callable[..., Iterable[None]] = map) -> None:
+        """Write values from `begin` on, as they are read.  The file must be there."""
+
+        def write(at: int, piece: Array) -> None:
+            with storage_errors(self.path), open_own(self.path, "r+b", 0) as file:
+                file.seek((begin + at) * self.dtype.itemsize)
+                write_all(file, piece)
+
+        self._piecewise(write, values, mapped)
         self.work.written += values.nbytes
+
+    def _piecewise(
+        self, do: Callable[[int, Array], None], values: Array, mapped: Callable[..., Iterable[None]]
+    ) -> None:
+        size = READ_BYTES // self.dtype.itemsize
+        for _ in mapped(lambda at: do(at, values[at : at + size]), range(0, len(values), size)):
+            pass
 
     @cached_property
     def checksum(self) -> str:

@@ -54,8 +54,8 @@ class InWindows(Stored[BitLayer, RawLayer]):
             kept.add(layer)
             self._slide(layer, won, shares)
             with self._disk():
-                states.write_all(layer.data)
-                self._work.written += layer.nbytes
+                states.create()
+                states.write_at(0, layer.data, self._pool.map)
                 # Not of the file, so that write errors are detected.
                 states.checksum = f"{joined_checksum(checksum_parts(layer.data, self._pool)):08x}"
                 states.rename(self._path(total))
@@ -88,7 +88,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
         for window in before:
             won = self._slid(layer, window, shares.next(SHARES[Step.COLUMNS] * _part(window, columns)))
             with self._disk():
-                file.write_at(window.first, won.data)
+                file.write_at(window.first, won.data, self._pool.map)
             del won
         won = self._slid(layer, last, shares.next(SHARES[Step.COLUMNS] * _part(last, columns)))
         adding = ADDED if before else 0.0

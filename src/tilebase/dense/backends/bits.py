@@ -118,7 +118,7 @@ class Bits:
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
         self._windows = Memory(WORD, window + 1)
         self._scratch = [scratch(words, rules.index.parts) for _ in range(pool.threads)]
-        self._runner = JobRunner(pool, self._scratch)
+        self._pool, self._runner = pool, JobRunner(pool, self._scratch)
         # Packed: that compiles faster.  Spawns read the halves class by class, where it would cost a third.
         self._halves, self._across = (Side(*map(packed, side)) for side in (rules.rows, rules.columns))
         a, b, c, d = rules.ended.parts
@@ -162,9 +162,14 @@ class Bits:
 
     def count(self, layer: BitLayer) -> int:
         """Return how many boards of a whole layer of afterstates are won."""
-        (top, bottom), sums = self._halves, np.flatnonzero(layer.map.boards)
-        mirrors, scratch = self._mirrors[0], self._scratch[0]
-        return int(kernels.count_won(sums, layer.map.units, top, bottom, mirrors, layer.arrays, scratch))
+        (top, bottom), mirrors = self._halves, self._mirrors[0]
+        units, words, sums = layer.map.units, layer.arrays, np.flatnonzero(layer.map.boards)
+
+        def count(thread: int) -> int:
+            mine = sums[thread :: len(self._scratch)]
+            return int(kernels.count_won(mine, units, top, bottom, mirrors, words, self._scratch[thread]))
+
+        return sum(self._pool.map(count, range(len(self._scratch))))
 
     def do(
         self, step: BlockStep, reads: Sequence[BitLayer], writes: BitLayer, work: DenseWork, tell: Tell
