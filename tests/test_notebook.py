@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -240,10 +241,15 @@ def test_the_page_shows_endgames_and_puts_mistakes_into_the_notebook(context: Br
     check_accessible(page)
     strip.first.click()
     page.locator("h1").click()  # the keys are for the page again
-    page.keyboard.press("n")
-    expect(page.locator(".stage .notice b")).to_have_text("Move 2.")
+    page.get_by_role("button", name="Next mistake").click()
+    expect(page.locator(".verdict")).to_contain_text(re.compile("^Move 2. (Small mistake|Mistake|Blunder). "))
+    expect(page.get_by_role("button", name="Next mistake")).to_be_disabled()
     page.keyboard.press("p")
-    expect(page.locator(".stage .notice b")).to_have_text("Move 1.")
+    expect(page.locator(".verdict b")).to_have_text("Move 1.")
+    page.keyboard.press("n")
+    expect(page.locator(".verdict b")).to_have_text("Move 2.")
+    page.locator(".drops button", has_text="Move 1:").click()  # the board is far above it on a phone
+    expect(page.locator(".stage .board")).to_be_in_viewport(ratio=1)
     page.get_by_role("button", name="Put the mistakes into the notebook").click()
     expect(page.get_by_text("2 notes added.")).to_be_visible()
     assert {note["from"] for note in notes(page)} == {"review"}

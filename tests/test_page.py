@@ -695,6 +695,7 @@ def test_a_game_is_shown_where_the_table_knows_it(visit, served, tables, tmp_pat
     )
     assert page.locator(".chart, .moves, .facts").count() == 0
     check_accessible(page)
+    page.get_by_text("The game", exact=True).click()
     page.get_by_role("radio", name="44-32").check()
     reviewed(page, tmp_path / "game.txt", game)
     rows = page.locator(".moves tbody tr")
@@ -774,8 +775,8 @@ def test_why_a_slide_is_not_judged(visit: Open, lines: list[str], row: str, sent
     page = visit(REVIEW.format("44-32"))
     review(page, "\n".join(lines))
     expect(page.locator(".moves tbody tr").first).to_contain_text(row)
-    expect(page.locator(".stage .notice")).to_contain_text(sentence)
-    expect(page.locator(".stage .notice")).not_to_contain_text("The last position")
+    expect(page.locator(".verdict")).to_contain_text(sentence)
+    expect(page.locator(".verdict")).not_to_contain_text("The last position")
     expect(fact(page, "Not judged")).to_have_text("1")
     expect(page.locator(".goal")).to_have_count(4)  # a board of a review has its goal cells
     assert page.locator(".drops").count() == 0

@@ -207,7 +207,7 @@ function daysOf(notes, least, now = Date.now()) {
   return days;
 }
 
-const clock = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+const clock = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 function Accuracy({ notes, least }) {
   const days = daysOf(notes, least);

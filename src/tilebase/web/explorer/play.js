@@ -10,7 +10,7 @@ import { useNoting } from "./notebook.js";
 import { Button, Choice, CopyLink, Facts, Headline, Icon, Live, Notes, Notice, Slides, directionOf, letGo, useKeys, verdict } from "./parts.js";
 import { Setup } from "./setup.js";
 import { recall, remember, useSetting } from "./store.js";
-import { ENDS, apart, capital, count, gradeOf, numberOf, sizeOf, valueText } from "./text.js";
+import { ENDS, apart, capital, count, gradeName, gradeOf, numberOf, sizeOf, valueText } from "./text.js";
 import { later, readRoute } from "./route.js";
 import { boardText, isFree, largestOf, mirrored, randomFor, sumName, turned } from "./rules.js";
 import { boardWords, placeWord } from "./tiles.js";
@@ -219,8 +219,6 @@ export function Status({ game, tile, setTile }) {
   return null;
 }
 
-const GRADES = { slip: "Small mistake" }; // which is counted as a mistake, too
-
 /** What the last slide was worth, in a word and a sentence, or why it was not made; before the first, a `hint`. */
 export function Verdict({ game, hint, children }) {
   const before = game.entries[game.waits ? game.at : game.at - 1];
@@ -228,7 +226,7 @@ export function Verdict({ game, hint, children }) {
   const words = game.refusal || (made && (verdict(before, made) || "The table has no values here."));
   const grade = !game.refusal && made && gradeOf(made, sizeOf(before.answer.value));
   return html`<div class=${`verdict ${grade || ""}`} aria-label="Verdict" role="group">
-    <p>${grade && html`<b>${GRADES[grade] || capital(grade)}.</b>`} ${words || hint}</p>
+    <p>${grade && html`<b>${gradeName(grade)}.</b>`} ${words || hint}</p>
     ${children}
   </div>`;
 }

@@ -33,6 +33,9 @@ export function gradeOf({ loss, best }, of) {
   return part < 0.001 ? "fine" : part < 0.01 ? "slip" : part < 0.05 ? "mistake" : "blunder";
 }
 
+/** A grade as a word; a slip is counted as a mistake, too. */
+export const gradeName = (grade) => (grade === "slip" ? "Small mistake" : capital(grade));
+
 /** Percent with one decimal, or so many that `margin` has two significant digits. */
 function percents(number, margin) {
   const decimals = Math.max(1, 1 - Math.floor(Math.log10(100 * margin)));
