@@ -208,7 +208,7 @@ def test_board_verdict_and_slides_are_in_one_viewport(context, served, size) -> 
             page.keyboard.press(key)
         expect(page.locator(".verdict")).to_contain_text("eft")
         assert page.locator(".slides").count() == 1
-        for part in (".board", ".verdict", ".slides", ".headline", ".pad", "text=New game"):
+        for part in (".board", ".verdict", ".slides", ".headline strong", ".pad", "text=New game"):
             for frame in page.locator(part).evaluate_all(FRAMES):
                 assert 0 <= frame["top"] < frame["bottom"] <= size[1], (view, part)
 
