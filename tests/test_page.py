@@ -811,8 +811,6 @@ def test_the_trainer_hides_values_and_counts(visit: Open, table: Table) -> None:
         for text in (f"{slides} · {share} best · ", f"longest run {run} "):
             expect(page.locator(".sitting")).to_contain_text(text)
         if not number:
-            assert page.evaluate(INSIDE, ".verdict")
-            assert page.evaluate(INSIDE, ".pad")
             page.get_by_role("button", name="Play again").click()
     page.reload()  # which counts on
     expect(page.locator(".sitting")).to_contain_text("2 slides · 50.0 % best · ")
