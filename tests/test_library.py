@@ -236,8 +236,23 @@ def test_a_page_solves_into_the_library(served: Served, library: Path):
         "2x3-32", str(expected.value), list(expected.best)
     )  # fmt: skip
     assert "solved already" in served.post("/api/solve", asked).json["detail"]
-    states = {one["name"]: one["state"] for one in served.get("/api/library").json["tables"]}
-    assert {name for name, state in states.items() if state != "new"} == {"2x3-32"}
+    listed = served.get("/api/library").json
+    found = {one["name"] for one in listed["tables"] if one["state"] != "new"}
+    assert found == set(listed["kept"]) == {"2x3-32"}
+    outside = library.parent / "outside"
+    solve(Game("2x2", 16), table=outside)
+    (library / "linked").symlink_to(outside)
+    other = served.ask("POST", "/api/delete", json.dumps(asked).encode(), {"Origin": "http://elsewhere"})
+    assert other.status == 403
+    for name, token, why in [
+        ("2x3-32", "no", "load the page again"), ("linked", known["token"], "is a link"),
+        ("../outside", known["token"], "the library has no table"), (".", known["token"], "no table"),
+    ]:  # fmt: skip
+        assert why in served.post("/api/delete", {"name": name, "token": token}).json["detail"]
+    assert (outside / "manifest.json").exists()
+    assert served.post("/api/delete", asked).json == {"deleted": True}
+    assert not (library / "2x3-32").exists()
+    assert "2x3-32" not in [one["name"] for one in served.get("/api/tables").json["tables"]]
 
 
 def test_solving_stops_and_goes_on(served: Served, library: Path):
@@ -255,12 +270,17 @@ def test_solving_stops_and_goes_on(served: Served, library: Path):
 
     until(lambda: "3x3-1024" not in [one["name"] for one in served.get("/api/tables").json["tables"]])
     assert served.get("/api/library").json["failed"] is None
+    assert list(served.get("/api/library").json["kept"]) == ["3x3-1024"]
     listed = served.get("/api/library").json["tables"]
     assert next(one["state"] for one in listed if one["name"] == "3x3-1024") == "begun"
     assert served.post("/api/solve", {**asked, "name": "2x2-32"}).status == 200
     until(lambda: state("2x2-32") == "ready")
     assert served.post("/api/solve", asked).json["state"] == "solving"
+    assert "no table" in served.post("/api/delete", asked).json["detail"]  # while it is being solved
     assert served.post("/api/stop", {"token": token}).status == 200
+    until(lambda: "3x3-1024" in served.get("/api/library").json["kept"])
+    assert served.post("/api/delete", asked).json == {"deleted": True}
+    assert not (library / "3x3-1024").exists()
 
 
 def test_what_fails_is_said_until_the_next_solve_and_what_the_disk_cannot_hold(library, monkeypatch):
@@ -286,9 +306,10 @@ def test_named_tables_only_answer(library: Path):
     with serving(table) as served:
         known = served.get("/api/library").json
         assert (known["folder"], known["token"]) == (None, None)
-        refused = served.post("/api/solve", {"name": "2x2-32", "token": "x"})
-        assert refused.status == 400
+        for what in ("solve", "delete"):
+            assert served.post(f"/api/{what}", {"name": "2x2-16", "token": "x"}).status == 400
         assert not library.exists()
+        assert (table / "manifest.json").exists()
 
 
 @pytest.fixture
@@ -317,6 +338,16 @@ def test_from_a_board_to_the_best_slide(page: Page, library: Path):
     expect(with_slide).to_have_text(" or ".join(best).capitalize())
     answer.get_by_role("link", name="Play").click()
     expect(page.locator(".slide.best")).to_have_count(len(best))
+    page.get_by_role("link", name="first page").click()
+    page.get_by_label("Only tables named").fill("2X4")
+    expect(page.locator(".family, .here li")).to_have_count(1)
+    page.get_by_label("Only tables named").fill("2x3")
+    page.get_by_role("button", name="Delete 2x3-32").click()  # it asks, and hears no
+    assert (library / "2x3-32").exists()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Delete 2x3-32").click()
+    expect(page.locator(".here")).to_have_count(0)
+    assert not (library / "2x3-32").exists()
 
 
 def test_formations_are_listed_with_what_they_take(page: Page):

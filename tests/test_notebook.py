@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from serving import SECONDS, Served, check_accessible, serving
-from tilebase import Game, Table, open_table, solve
+from tilebase import Game, Table, formation, open_table, solve
 from tilebase.questions.review import review
 from tilebase.runtime import progress as running
 from tilebase.runtime.progress import Progress, describe
@@ -25,6 +26,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("notebook")
     for goal in (16, 32):
         solve(Game("2x3", goal), table=folder / f"2x3-{goal}")
+    solve(formation("44").game(32), table=folder / "44-32")
     return folder
 
 
@@ -79,6 +81,7 @@ def said(page: Page, positions: str) -> None:
 
 
 def test_a_mistake_is_kept_and_comes_back_until_it_was_right_three_times(context, served, table) -> None:
+    context.clock.install()
     page = train(context, served, START)
     wrong = worst(table, START)
     slide(page, wrong)
@@ -90,14 +93,18 @@ def test_a_mistake_is_kept_and_comes_back_until_it_was_right_three_times(context
     check_accessible(page)
     page.reload()
     said(page, "1 position")
-    for turn in range(3):
+    for turn in range(5):  # of which the first, and that at once after the second, do not count
+        if turn not in (0, 2):
+            page.clock.fast_forward("10:00")
         page.get_by_role("button", name="Practise").click()
         expect(page.locator(".slide.chosen")).to_have_count(0)
         words = page.locator(".board [role=cell] .hidden").all_inner_texts()
         cells = [int(word.replace("empty", "0")) for word in words]
         slide(page, table.probe([cells[:3], cells[3:]]).best[0])
-        said(page, "0 positions" if turn == 2 else "1 position")
-    assert len(notes(page)) == 4
+        said(page, "0 positions" if turn == 4 else "1 position")
+        if turn < 4:
+            expect(page.locator("section.mistakes li")).to_contain_text("counts again from")
+    assert len(notes(page)) == 6
 
 
 def test_mirror_images_are_one_position(context: BrowserContext, served: Served, table: Table):
@@ -179,24 +186,26 @@ def test_what_autoplay_and_loaded_games_do_is_not_noted(context: BrowserContext,
     assert notes(page) == []
 
 
-def test_a_refused_slide_is_explained_at_the_board(context: BrowserContext, served: Served):
-    page = train(context, served, "2,4,8/0,0,0")
-    page.keyboard.press("ArrowLeft")
-    expect(page.get_by_role("group", name="Verdict")).to_contain_text("Left moves nothing.")
-    expect(page.get_by_role("status").last).to_contain_text("Left moves nothing.")
+FRAMES = "all => all.map(one => one.getBoundingClientRect())"
 
 
 @pytest.mark.parametrize("size", [(390, 844), (844, 390), (1280, 800)])
-def test_board_verdict_and_slides_are_in_one_viewport(context, served, table, size) -> None:
-    page = train(context, served, START)
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    slide(page, worst(table, START))
-    page.evaluate("scrollTo(0, 0)")
-    for part in (".board", ".verdict", ".pad", "text=New game"):
-        frame = page.locator(part).first.bounding_box()
-        assert frame is not None
-        assert frame["y"] >= 0, part
-        assert frame["y"] + frame["height"] <= size[1], part
+def test_board_verdict_and_slides_are_in_one_viewport(context, served, size) -> None:
+    board = "0,2,4,0/2,8,8,4/64,128,256,512/1024,2048,4096,8192"  # its goal is said above it
+    for view in ("play", "train"):
+        page = context.new_page()
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.goto(f"{served.address}?table=44-32&view={view}&board={board}")
+        expect(page.locator(".verdict")).to_be_visible()
+        page.keyboard.press("ArrowDown")
+        for said in (page.locator(".verdict"), page.locator("[aria-live]")):
+            expect(said).to_contain_text("Down moves nothing.")
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator(".verdict")).to_contain_text(re.compile("[Ll]eft"))
+        assert page.locator(".slides").count() == 1
+        for part in (".board", ".verdict", ".slides", ".headline strong", ".pad", "text=New game"):
+            for frame in page.locator(part).evaluate_all(FRAMES):
+                assert 0 <= frame["top"] < frame["bottom"] <= size[1], (view, part)
 
 
 GAME = json.dumps(
@@ -227,10 +236,15 @@ def test_the_page_shows_endgames_and_puts_mistakes_into_the_notebook(context: Br
     check_accessible(page)
     strip.first.click()
     page.locator("h1").click()  # the keys are for the page again
-    page.keyboard.press("n")
-    expect(page.locator(".stage .notice b")).to_have_text("Move 2.")
+    page.get_by_role("button", name="Next mistake").click()
+    expect(page.locator(".verdict")).to_contain_text(re.compile("^Move 2. (Small mistake|Mistake|Blunder). "))
+    expect(page.get_by_role("button", name="Next mistake")).to_be_disabled()
     page.keyboard.press("p")
-    expect(page.locator(".stage .notice b")).to_have_text("Move 1.")
+    expect(page.locator(".verdict b")).to_have_text("Move 1.")
+    page.keyboard.press("n")
+    expect(page.locator(".verdict b")).to_have_text("Move 2.")
+    page.locator(".drops button", has_text="Move 1:").click()  # the board is far above it on a phone
+    expect(page.locator(".stage .board")).to_be_in_viewport(ratio=1)
     page.get_by_role("button", name="Put the mistakes into the notebook").click()
     expect(page.get_by_text("2 notes added.")).to_be_visible()
     assert {note["from"] for note in notes(page)} == {"review"}

@@ -230,6 +230,13 @@ def fits(page: Page) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         slides = page.locator(".slide")
         assert slides.evaluate_all("all => all.filter(one => one.scrollWidth > one.clientWidth).length") == 0
+    assert page.locator(TARGETS).evaluate_all(SMALL) == []
+
+
+TARGETS = "button:visible:not(.link), header a, summary:visible, select, textarea, label:has(input):visible"
+SMALL = """all => all.filter(one => one.offsetWidth > 1 && (one.offsetHeight < 44 || one.offsetWidth < 44))
+  .map(one => one.outerHTML)"""
+"""Of what fingers touch, what is less than 44 pixels wide or high, in JavaScript."""
 
 
 # -- playing -------------------------------------------------------------------------------------------
@@ -261,6 +268,10 @@ def test_values_are_those_of_the_table(play: Open, table: Table) -> None:
         expect(row.locator(".loss")).to_have_text(
             "best" if slide.direction in answer.best else re.compile("−")
         )
+    losses = [loss for slide in answer.slides if (loss := answer.loss(slide.direction)) > 0]
+    lengths = page.locator(".bar").evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
+    assert len(set(map(round, lengths))) == len(losses) > 1  # they differ, though all values are near 1
+    assert [losses[at] for at in sorted(range(len(losses)), key=lengths.__getitem__)] == sorted(losses)
     expect(page.locator(".slide[aria-disabled=true]", has_text="Right")).to_contain_text("moves nothing")
     page.reload()
     expect(page.locator(".headline strong")).to_have_text(str(answer.value))  # the choice is remembered
@@ -298,6 +309,10 @@ def test_numbers_are_written_as_python_writes_them(visit: Open) -> None:
     assert page.evaluate(script, ranges) == [
         "74–75 %", "6.0e-16–8.0e-16 %", "≈ 7.0e-16 %", "below 8.0e-16 %", "≈ 100 %",
     ]  # fmt: skip
+    script = 'async (all) => (await import("/text.js")).apart(all, "probability")'
+    assert page.evaluate(script, [1 - 3e-12, 1 - 8e-12, 1 - 3.01e-12, 0.5]) == [
+        "≈ 100 %", "99.999999999 %", "≈ 100 %", "50.000000000 %",
+    ]  # fmt: skip
 
 
 def test_what_slides_lost_is_told_and_the_course_leads_there(play: Open) -> None:
@@ -305,7 +320,7 @@ def test_what_slides_lost_is_told_and_the_course_leads_there(play: Open) -> None
     worst = page.locator(WORSE).first
     name, loss = worst.locator(".name").inner_text(), worst.locator(".loss").inner_text()
     click_slide(page, WORSE)
-    expect(page.locator(".last")).to_contain_text(f"{name} lost {loss.removeprefix('−')}. Best was")
+    expect(page.locator(".verdict")).to_contain_text(f"{name} lost {loss.removeprefix('−')}. Best was")
     expect(page.locator(".chart")).to_have_attribute("aria-label", re.compile("Value over 1 move"))
     page.locator(".drops button", has_text="Move 1").click()
     moved(page, 0)
@@ -680,6 +695,7 @@ def test_a_game_is_shown_where_the_table_knows_it(visit, served, tables, tmp_pat
     )
     assert page.locator(".chart, .moves, .facts").count() == 0
     check_accessible(page)
+    page.get_by_text("The game", exact=True).click()
     page.get_by_role("radio", name="44-32").check()
     reviewed(page, tmp_path / "game.txt", game)
     rows = page.locator(".moves tbody tr")
@@ -759,8 +775,8 @@ def test_why_a_slide_is_not_judged(visit: Open, lines: list[str], row: str, sent
     page = visit(REVIEW.format("44-32"))
     review(page, "\n".join(lines))
     expect(page.locator(".moves tbody tr").first).to_contain_text(row)
-    expect(page.locator(".stage .notice")).to_contain_text(sentence)
-    expect(page.locator(".stage .notice")).not_to_contain_text("The last position")
+    expect(page.locator(".verdict")).to_contain_text(sentence)
+    expect(page.locator(".verdict")).not_to_contain_text("The last position")
     expect(fact(page, "Not judged")).to_have_text("1")
     expect(page.locator(".goal")).to_have_count(4)  # a board of a review has its goal cells
     assert page.locator(".drops").count() == 0
@@ -770,7 +786,7 @@ def test_why_a_slide_is_not_judged(visit: Open, lines: list[str], row: str, sent
         expect(page.locator(".notes")).to_contain_text(sentence)
         assert page.locator(".slide .loss").all_inner_texts() == ["best", "best", "breaks the formation", ""]
         page.keyboard.press("ArrowDown")
-        expect(page.locator(".last")).to_have_text("The table does not know what down lost.")
+        expect(page.locator(".verdict")).to_have_text("The table does not know what down lost.")
         assert page.locator(".drops").count() == 0
 
 
@@ -795,9 +811,9 @@ def test_the_trainer_hides_values_and_counts(visit: Open, table: Table) -> None:
         for text in (f"{slides} · {share} best · ", f"longest run {run} "):
             expect(page.locator(".sitting")).to_contain_text(text)
         if not number:
-            assert page.evaluate(INSIDE, ".verdict")
-            assert page.evaluate(INSIDE, ".pad")
             page.get_by_role("button", name="Play again").click()
+    page.reload()  # which counts on
+    expect(page.locator(".sitting")).to_contain_text("2 slides · 50.0 % best · ")
     accessible(page)
 
 

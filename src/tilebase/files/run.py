@@ -259,17 +259,18 @@ def is_counted(path: Path) -> bool:
     return bool(lines) and b'"complete":true' in lines[-1]
 
 
-def delete_run(path: Path, *, damaged: bool = False) -> None:
+def delete_run(path: Path, *, damaged: bool = False, table: bool = False) -> None:
     """Delete the folder of a run in any state.  After a kill, another call can finish the deletion.
 
-    With `damaged` the folder needs no valid run.json.  Raises `WrongGameError` if it is not a run, or is a
-    table, and `StorageError` if a process writes it, or it holds other files: then nothing is deleted.
+    With `damaged` the folder needs no valid run.json; with `table` it may be a table.  Raises
+    `WrongGameError` if it is not a run, or is a table, and `StorageError` if a process writes it, or it holds
+    other files: then nothing is deleted.
     """
     begun = {entry.name for entry in path.iterdir()} if path.is_dir() else {""}
     # A kill at the very end leaves only the lock.
     if not damaged and not (path / places.DELETED).exists() and not begun <= set(places.BEFORE_QUESTION):
         read_query(path)
-    if (path / places.TABLE).exists():
+    if not table and (path / places.TABLE).exists():
         raise WrongGameError(f"{path} is a table: delete it by hand")
     with storage_errors(path, "delete all of"):
         lock = FileLock.take(path / places.LOCK)
@@ -295,6 +296,7 @@ def _delete_contents(path: Path) -> None:
         name = entry.relative_to(path).as_posix()
         if not places.KNOWN.fullmatch(name):
             raise StorageError(f"cannot delete all of {path}: it holds {name}, which is not part of a run")
+    (path / places.TABLE).unlink(missing_ok=True)  # before its parts, so that no table lacks some
     marker = path / places.DELETED
     if (path / places.QUERY).exists():
         (path / places.QUERY).replace(marker)

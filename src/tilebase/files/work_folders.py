@@ -57,9 +57,7 @@ class WorkFolder:
 
 def _delete(path: Path, *, damaged: bool = False) -> None:
     """Delete the folder of a run that no user named.  A table in it was for one process only."""
-    with storage_errors(path, "delete"):
-        (path / places.TABLE).unlink(missing_ok=True)
-    delete_run(path, damaged=damaged)
+    delete_run(path, damaged=damaged, table=True)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeAlias
 
 from tilebase.errors import MissingLayerError, StorageError, TilebaseError, UsageError
 from tilebase.files import places
+from tilebase.files.run import delete_run
 from tilebase.files.source import CERTIFICATE, beginning, local_path
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, objectives_of
@@ -277,23 +278,54 @@ class Collection:
 
         Raises `UsageError` if pages may not, another game is being solved, or there is such a table.
         """
-        if self.library is None or self._use is None:
-            raise UsageError(
-                "pages of this server solve nothing: start tilebase serve without tables and without --host"
-            )
+        self._check_solves()
         with self._lock:
             if self.solving:
                 raise UsageError("another game is being solved: wait for it, or stop it")
             if name in self.entries and self.entries[name].state == "ready":
                 raise UsageError(f"{name} is solved already")
             self.failed = ""
+            assert self.library is not None
+            assert self._use is not None
             run = partial(solve_into, self.library / name, game, objectives_of("win"), self._use)
             return self.solve(name, game, run)
 
     @property
     def solves(self) -> bool:
-        """Whether pages may solve games."""
+        """Whether pages may solve games, and delete tables."""
         return self.library is not None and self._use is not None
+
+    def _check_solves(self) -> None:
+        if not self.solves:
+            raise UsageError(
+                "pages of this server solve nothing: start tilebase serve without tables and without --host"
+            )
+
+    def kept(self) -> dict[str, Path]:
+        """Return the folders of the tables in the library, and of those that are begun, by name."""
+        if self.library is None:
+            return {}
+        begun = {file.parent.name: file.parent for file in self.library.glob(f"*/{places.QUERY}")}
+        tables = {name: Path(location) for name, location in _tables_of(self.library)}
+        solving = {name for name, entry in self.entries.items() if entry.state == "solving"}
+        return {name: path for name, path in (begun | tables).items() if name not in solving}
+
+    def delete(self, name: str) -> None:
+        """Delete a table of the library, or what is begun of one.
+
+        Raises `UsageError` if pages may not, `MissingLayerError` if there is none, and `StorageError` if a
+        process writes it, or its folder is a link, or holds something else: then nothing is deleted.
+        """
+        self._check_solves()
+        with self._lock:
+            path = self.kept().get(name)
+            if path is None or self.library is None:
+                raise MissingLayerError(f"the library has no table {name[:80]!r} that can be deleted")
+            if path.resolve() != self.library.resolve() / path.relative_to(self.library):
+                raise StorageError(f"cannot delete {name}: it is a link to another folder")
+            delete_run(path, damaged=True, table=True)
+            self._open.clear()  # open files would keep the disk's space
+            self.entries = {key: one for key, one in self.entries.items() if one.location != str(path)}
 
     def stop(self) -> None:
         """Stop solving after the present step.  What is finished is kept."""

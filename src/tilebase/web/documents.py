@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Literal
 
 from tilebase.costs.estimate import WORTH_BYTES, free_disk, number_in_words
+from tilebase.costs.rates import busy
 from tilebase.errors import BoardError, CorruptError, MissingBoardError, StorageError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
@@ -68,8 +71,19 @@ def library(collection: Collection) -> Document:
         "folder": str(collection.library) if collection.library else None,
         "token": collection.token if collection.solves else None,
         "failed": collection.failed or None,
+        "busy": busy() or None,
+        "kept": {name: byte_text(_bytes_of(path)) for name, path in collection.kept().items()},
         "tables": [fit_document(collection, fit) for fit in catalogue()],
     }
+
+
+def _bytes_of(folder: Path) -> int:
+    """Return the bytes of the files in a folder, in which others may be deleting some."""
+    found = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            found += path.lstat().st_size
+    return found
 
 
 def fit_document(collection: Collection, fit: Fit) -> Document:

@@ -194,6 +194,12 @@ def _stop(collection: Collection, given: Arguments) -> documents.Document:
     return {"stopping": collection.solving}
 
 
+def _delete(collection: Collection, given: Arguments) -> documents.Document:
+    _check_token(collection, given["token"])
+    collection.delete(given["name"])
+    return {"deleted": True}
+
+
 def _check_token(collection: Collection, token: str) -> None:
     if not secrets.compare_digest(token.encode(), collection.token.encode()):
         raise UsageError("the token is not that of this server: load the page again")
@@ -302,6 +308,10 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "POST", "/api/stop", "Stop solving; what is finished is kept.", _stop,
         schemas.record({"stopping": schemas.TRUE}), body=_body(token=schemas.TEXT),
+    ),
+    Operation(
+        "POST", "/api/delete", "Delete a table of the library, or what is begun of it.", _delete,
+        schemas.record({"deleted": schemas.TRUE}), body=_body(name=schemas.TEXT, token=schemas.TEXT),
     ),
     Operation(
         "GET", "/api/tables/{name}", "A game and what is known of it.", _game, component("Game"), (NAME,)

@@ -193,6 +193,8 @@ LIBRARY = record(
         "folder": nullable(TEXT),
         "token": nullable(TEXT),
         "failed": nullable(TEXT),
+        "busy": nullable(TEXT),
+        "kept": {"type": "object", "additionalProperties": TEXT},
         "tables": array(component("Solvable")),
     }
 )

@@ -1,9 +1,9 @@
 // The first screen: any board finds the tables that hold it, and the tables that players solve can be solved here.
 
-import { html, useEffect, useRef, useState } from "./language.js";
+import { html, t, useEffect, useRef, useState } from "./language.js";
 import { post, useGet } from "./api.js";
 import { MiniBoard } from "./board.js";
-import { Button, Icon, Notice, SolvingProgress, sentence } from "./parts.js";
+import { Button, Icon, Notice, SolvingProgress, sentence, turnedOf } from "./parts.js";
 import { hrefOf } from "./route.js";
 import { capital, either, tableName } from "./text.js";
 import { wordsOf } from "./rules.js";
@@ -41,7 +41,7 @@ function Offer({ table, token, solving, onSolve }) {
     ${state === "ready"
       ? html`<a class="button main" href=${hrefOf({ table: name, view: "play" })}>Open</a>`
       : state === "solving"
-        ? html`<div class="solves"><${SolvingProgress} table=${solving || {}} /></div>`
+        ? html`<span class="quiet">being solved</span>`
         : problem
           ? null
           : token
@@ -51,7 +51,7 @@ function Offer({ table, token, solving, onSolve }) {
 }
 
 function Answer({ answer, go }) {
-  const { table, game, board, value, best, meaning, notes, orientation } = answer;
+  const { table, game, board, value, best, meaning, notes } = answer;
   const open = (view) => (event) => {
     event.preventDefault();
     go({ table, board, view, objective: "" });
@@ -61,7 +61,7 @@ function Answer({ answer, go }) {
     <div>
       <strong class="answer">${best.length ? html`<${Icon} name=${best[0]} /> ${capital(either(best))}` : "Nothing can be done"}</strong>
       <p>${value?.short} <span class="quiet">${meaning}, by ${tableName(table)}</span></p>
-      ${(orientation || notes.length > 0) && html`<p class="quiet">${[orientation && `Read ${orientation}`, ...notes].filter(Boolean).map(sentence).join(" ")}</p>`}
+      <p class="quiet">${[turnedOf(answer), ...notes].filter(Boolean).map(sentence).join(" ")}</p>
     </div>
     <a class="button" href=${hrefOf({ table, board, view: "train" })} title=${game} onClick=${open("train")}>Train</a>
     <a class="button main" href=${hrefOf({ table, board, view: "play" })} title=${game} onClick=${open("play")}>Play</a>
@@ -81,6 +81,7 @@ function Found({ board, ready, offer, go }) {
       ${!data.answers.length && html`<p>${data.problem ? sentence(data.problem) : fits.length ? "No table here holds this board. These would:" : "No table that this machine can solve holds this board."}</p>`}
       ${data.answers.length > 0 && fits.length > 0 && html`<h3>Other tables that would hold it</h3>`}
       <ul>${fits.map((one) => html`<${Offer} table=${one} ...${offer} />`)}</ul>
+      ${fits.length > 0 && offer.busy && html`<p class="quiet">${sentence(offer.busy)}</p>`}
       ${fits.some((one) => one.equal) && html`<p class="quiet">Two large tiles are equal. They can merge, which no table knows.</p>`}
     </div>
     ${large.length > 0 &&
@@ -135,6 +136,12 @@ function familiesOf(tables) {
   return [...found.values()].sort((one, other) => rank(one) - rank(other) || 0);
 }
 
+/** What a table takes of the library's disk, and how it is deleted. */
+function Kept({ name, data, onDelete }) {
+  const disk = data?.kept[name];
+  return disk && html`<span class="quiet">${disk}</span>${data.token && html`<${Button} icon="close" kind="plain" label=${`Delete ${name}`} onClick=${() => onDelete(name)} />`}`;
+}
+
 function Solving({ table, onStop }) {
   return html`<section class="card" aria-label=${`Solving ${table.name}`}>
     <div class="titles tight"><h2>Solving ${tableName(table.name)}</h2>${onStop && html`<${Button} icon="pause" onClick=${onStop}>Stop<//>`}</div>
@@ -148,6 +155,7 @@ export function Library({ tables, again, route, go }) {
   const [text, setText] = useState("");
   const [said, say] = useState("");
   const [closed, close] = useState([]);
+  const [part, setPart] = useState("");
   const ready = tables.filter((one) => one.state === "ready").map((one) => one.name).join(" ");
   const solving = tables.find((one) => one.state === "solving");
   const { data, problem, again: look } = useGet("library");
@@ -158,6 +166,7 @@ export function Library({ tables, again, route, go }) {
     try {
       await post(path, { ...body, token: data.token });
       again();
+      look();
     } catch (error) {
       say(error.message);
     }
@@ -166,8 +175,11 @@ export function Library({ tables, again, route, go }) {
     event.preventDefault();
     go({ board: text.trim().split(/\n+/).join("/") });
   };
-  const offer = { token: data?.token, solving, onSolve: (name) => act("solve", { name }) };
-  const begun = data?.tables.filter((one) => one.state === "begun") || [];
+  const offer = { token: data?.token, busy: data?.busy, solving, onSolve: (name) => act("solve", { name }) };
+  const here = tables.filter((one) => one.state === "ready").map((one) => one.name);
+  const begun = Object.keys(data?.kept || {}).filter((name) => !here.includes(name));
+  const isNamed = (name) => name.toLowerCase().includes(part.trim().toLowerCase());
+  const forget = (name) => confirm(t(`Delete ${name} from the disk?`)) && act("delete", { name });
   const problems = [...tables.filter((one) => one.state === "failed").map((one) => `${one.name}: ${one.problem}`), data?.failed];
   return html`<div class="library">
     <section class="card ask">
@@ -186,23 +198,24 @@ export function Library({ tables, again, route, go }) {
       ${problems.filter((one) => one && !closed.includes(one)).map((one) => html`<${Notice} onClose=${() => close([...closed, one])}>${one}<//>`)}
       ${route.board && html`<${Found} key=${route.board} board=${route.board} ready=${ready} offer=${offer} go=${go} />`}
     </section>
-    ${tables.some((one) => one.state === "ready") &&
+    ${data && html`<label class="field inline"><span>Only tables named</span><input size="12" placeholder="442" value=${part} onInput=${(event) => setPart(event.target.value)} /></label>`}
+    ${here.length > 0 &&
     html`<section aria-labelledby="here">
       <h2 id="here">Served here</h2>
-      <ul class="here">${tables.filter((one) => one.state === "ready").map((one) => html`<li><a class="button" href=${hrefOf({ table: one.name })}>${tableName(one.name)}</a></li>`)}</ul>
+      <ul class="here">${here.filter(isNamed).map((name) => html`<li><a class="button" href=${hrefOf({ table: name })}>${tableName(name)}</a><${Kept} name=${name} data=${data} onDelete=${forget} /></li>`)}</ul>
     </section>`}
     ${begun.length > 0 &&
     html`<section aria-labelledby="begun">
       <h2 id="begun">Begun</h2>
-      <ul>${begun.map((one) => html`<${Offer} table=${one} ...${offer} />`)}</ul>
+      <ul class="here">${begun.filter(isNamed).map((name) => html`<li>${data.token && html`<${Button} kind="main" disabled=${Boolean(solving)} onClick=${() => offer.onSolve(name)}>Continue<//>`} ${tableName(name)}<${Kept} name=${name} data=${data} onDelete=${forget} /></li>`)}</ul>
     </section>`}
     ${problem && html`<${Notice} again=${look}>${problem}<//>`}
     ${!data && !problem && html`<p class="wait">Loading …</p>`}
     ${data &&
     html`<section aria-labelledby="tables">
       <h2 id="tables">${data.token ? "Solve a table" : "Tables that can be solved"}</h2>
-      <p class="quiet">${data.folder ? `They lie in ${data.folder}. ` : ""}A formation keeps large tiles on the hatched cells and makes the goal with the others, on a dashed cell if there are any. Times are for this machine.</p>
-      <ul class="families">${familiesOf(data.tables).map((family) => html`<${Family} key=${family[0].name} tables=${family} offer=${offer} />`)}</ul>
+      <p class="quiet">${data.folder ? `They lie in ${data.folder}. ` : ""}A formation keeps large tiles on the hatched cells and makes the goal with the others, on a dashed cell if there are any. Times are for this machine if it does nothing else.</p>
+      <ul class="families">${familiesOf(data.tables).filter((family) => family.some(({ name }) => isNamed(name))).map((family) => html`<${Family} key=${family[0].name} tables=${family} offer=${offer} />`)}</ul>
     </section>`}
   </div>`;
 }

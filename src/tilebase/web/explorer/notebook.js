@@ -14,7 +14,8 @@ import { boardText, isFree, mirrored, turned, wordsOf } from "./rules.js";
 import { useSetting } from "./store.js";
 import { capital, count, either, lessText, percent, several, sizeOf } from "./text.js";
 
-const RIGHT = 3; // a position is practised until it was right so often in training
+const RIGHT = 3; // a position is practised until it was right so often in training,
+const REST = 600_000; // and so many milliseconds after it was last wrong or counted: at once proves nothing
 const SHOWN = 12; // positions that are drawn
 const DAYS = 30; // of the picture of accuracy
 const DAY = 86_400_000;
@@ -173,23 +174,24 @@ function useNotes(table) {
 const isMistake = (note, least) => note.loss > 0 && note.loss >= least * note.of;
 
 /**
- * The positions with a mistake that were not right three times since, what matters most first: by the part of the
- * value that was lost, how often, and how long ago.
+ * The positions with a mistake that were not right three times since, at times that `REST` separates.  Those that rest
+ * are last; else what matters most is first: by the part of the value that was lost, how often, and how long ago.
  */
 export function positionsOf(notes, least, now = Date.now()) {
   const found = new Map();
   for (const note of notes) {
-    const one = found.get(note.key) || { key: note.key, times: 0, right: 0, worst: null, last: 0 };
+    const one = found.get(note.key) || { key: note.key, times: 0, right: 0, worst: null, last: 0, rests: 0 };
     if (isMistake(note, least)) {
       const worse = !one.worst || note.loss > one.worst.loss;
-      found.set(note.key, { ...one, times: one.times + 1, right: 0, worst: worse ? note : one.worst, last: note.when });
+      found.set(note.key, { ...one, times: one.times + 1, right: 0, worst: worse ? note : one.worst, last: note.when, rests: note.when + REST });
     } else if (one.worst) {
-      found.set(note.key, { ...one, right: one.right + (note.from === "train" && note.loss === 0), last: note.when });
+      const right = note.from === "train" && note.loss === 0 && note.when >= one.rests;
+      found.set(note.key, { ...one, right: one.right + right, last: note.when, rests: right ? note.when + REST : one.rests });
     }
   }
   const weight = ({ worst, times, last }) => (worst.loss / (worst.of || 1)) * times * (1 + (now - last) / DAY);
   const open = [...found.values()].filter((one) => one.right < RIGHT);
-  return open.sort((one, other) => weight(other) - weight(one));
+  return open.sort((one, other) => (one.rests > now) - (other.rests > now) || weight(other) - weight(one));
 }
 
 /** For each of the last days, how many slides were judged, and how many of these were mistakes. */
@@ -204,6 +206,8 @@ function daysOf(notes, least, now = Date.now()) {
   }
   return days;
 }
+
+const clock = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 function Accuracy({ notes, least }) {
   const days = daysOf(notes, least);
@@ -252,12 +256,12 @@ export function Notebook({ info, onTry }) {
     <div class="titles tight"><h2 id="notebook">Notebook</h2>
       ${positions.length > 0 && html`<${Button} kind="main" icon="play" onClick=${() => onTry(positions.map(({ worst }) => worst.board))}>Practise<//>`}
     </div>
-    <p class="quiet">${problem || (notes.length ? `${several(notes.length, "slide")} of yours with this table. ${several(positions.length, "position")} to practise: each comes back until you were right ${RIGHT} times.` : "Your slides are kept here, in this browser. Positions in which you lose something come back.")}</p>
+    <p class="quiet">${problem || (notes.length ? `${several(notes.length, "slide")} of yours with this table. ${several(positions.length, "position")} to practise: each comes back until you were right ${RIGHT} times, at least ${REST / 60_000} minutes apart.` : "Your slides are kept here, in this browser. Positions in which you lose something come back.")}</p>
     <ul class="boards">
       ${positions.slice(0, SHOWN).map(
-        ({ key, worst, times, right }) => html`<li key=${key}>
+        ({ key, worst, times, right, rests }) => html`<li key=${key}>
           <${MiniBoard} cells=${wordsOf(worst.board)} shape=${info.shape} />
-          <p><b class="loss-text">${lessText(worst.text)}</b>${times > 1 && `, ${times} mistakes`}${right > 0 && `, correct ${several(right, "time")} since`}</p>
+          <p><b class="loss-text">${lessText(worst.text)}</b>${times > 1 && `, ${times} mistakes`}${right > 0 && `, correct ${several(right, "time")} since`}${rests > Date.now() && `, counts again from ${clock(rests)}`}</p>
           <details><summary>Answer</summary>${capital(worst.slide)} lost ${worst.text}. Best was ${either(worst.best)}.</details>
           <div class="bar-of-buttons">
             <${Button} onClick=${() => onTry([worst.board])}>Play again<//>

@@ -129,18 +129,25 @@ export const directionOf = (key, directions) => (directions.includes(KEYS[key]) 
 
 // -- values of slides ---------------------------------------------------------------------------
 
-const DECADES = 6; // a loss of a smaller part of the value than 10^-6 has no bar
+const DECADES = 6; // of the scale of the largest loss in a position, which ends at a millionth of the value;
+const SHORTEST = 0.3; // but the bar of that loss is at least as long as this
+const SPREAD = 1.5; // least decades of the scale of the other losses beside it
 
-/** The length of the bar of a slide that lost something: the logarithm of the part of the value that it lost. */
-function width(slide, value) {
-  const part = slide.loss / (sizeOf(value) || 1);
-  return part > 0 ? `${Math.max(0, Math.min(1, 1 + Math.log10(part) / DECADES)) * 100}%` : null;
+/**
+ * The lengths of the bars of slides, logarithmic: that of the largest loss by the part of the value that it is, the
+ * others beside it by the part of that loss that they are, so that they differ however small all of them are.
+ */
+function barsOf(answer) {
+  const losses = (answer?.slides || []).map(({ loss, best }) => (best ? 0 : loss)).filter((loss) => loss > 0);
+  const most = Math.max(...losses);
+  const longest = Math.min(1, Math.max(SHORTEST, 1 + Math.log10(most / (sizeOf(answer?.value) || 1)) / DECADES));
+  const spread = Math.max(SPREAD, 1 + Math.log10(most / Math.min(...losses)));
+  return (slide) => (losses.includes(slide?.loss) ? `${100 * longest * (1 + Math.log10(slide.loss / most) / spread)}%` : null);
 }
 
-function Slide({ direction, slide, text, answer, digits, unit, onSlide, chosen, hideValues }) {
+function Slide({ direction, slide, text, bar, answer, digits, unit, onSlide, chosen, hideValues }) {
   const allowed = !answer || slide;
   const best = slide?.best;
-  const bar = slide && !best && !hideValues && width(slide, answer?.value);
   const loss = slide && !slide.best && slide.loss !== null ? (unit === "yes-no" ? "loses the win" : lessText(slide.loss_text)) : "";
   return html`<li>
     <button type="button" class=${`slide${best ? " best" : ""}${chosen ? " chosen" : ""}`} aria-disabled=${!allowed} onClick=${() => allowed && onSlide?.(direction)}>
@@ -163,13 +170,14 @@ export function Slides({ info, answer, digits, unit, onSlide, stale, chosen, hid
   };
   const known = (answer?.slides || []).filter(({ value }) => value?.kind === "rounded");
   const texts = apart(known.map(({ value }) => numberOf(value)), unit);
+  const barOf = barsOf(answer);
   const textOf = (direction) => {
     const at = known.findIndex((one) => one.direction === direction);
     return at >= 0 && texts[at].includes("%") && texts[at].length > known[at].value.short.length ? texts[at] : "";
   };
   return html`<ul class=${`slides${stale ? " stale" : ""}${digits ? " digits" : ""}`} aria-busy=${Boolean(stale)} aria-label="Slides">
     ${info.directions.map(
-      (direction) => html`<${Slide} key=${direction} direction=${direction} slide=${slide(direction)} text=${textOf(direction)} answer=${stale ? null : blank}
+      (direction) => html`<${Slide} key=${direction} direction=${direction} slide=${slide(direction)} text=${textOf(direction)} bar=${barOf(slide(direction))} answer=${stale ? null : blank}
         digits=${digits} unit=${unit} onSlide=${onSlide} chosen=${chosen === direction} hideValues=${hideValues} />`,
     )}
   </ul>`;
@@ -195,10 +203,13 @@ export function Headline({ answer, digits, setDigits, stale }) {
 
 export const sentence = (text) => `${capital(text)}${/[.!?]$/.test(text) ? "" : "."}`;
 
+/** How a real board was turned to be read, in words; nothing if it was not. */
+export const turnedOf = ({ orientation }) => (orientation && orientation !== "as given" ? `read ${orientation}` : "");
+
 /** Sentences that belong to a position: what the table does not hold, large tiles, notes. */
 export function Notes({ answer }) {
   if (!answer) return null;
-  const large = answer.large_tiles?.length ? `Large tiles: ${answer.large_tiles.join(", ")}${answer.orientation ? `, read ${answer.orientation}` : ""}.` : null;
+  const large = answer.large_tiles?.length ? `Large tiles: ${answer.large_tiles.join(", ")}${turnedOf(answer) && `, ${turnedOf(answer)}`}.` : null;
   const notes = [answer.problem, large, ...(answer.notes || [])].filter(Boolean);
   if (!notes.length) return null;
   return html`<div class="notes" role="note">${notes.map((note) => html`<p>${sentence(note)}</p>`)}</div>`;

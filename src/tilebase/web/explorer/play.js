@@ -10,7 +10,7 @@ import { useNoting } from "./notebook.js";
 import { Button, Choice, CopyLink, Facts, Headline, Icon, Live, Notes, Notice, Slides, directionOf, letGo, useKeys, verdict } from "./parts.js";
 import { Setup } from "./setup.js";
 import { recall, remember, useSetting } from "./store.js";
-import { ENDS, apart, capital, count, numberOf, valueText } from "./text.js";
+import { ENDS, apart, capital, count, gradeName, gradeOf, numberOf, sizeOf, valueText } from "./text.js";
 import { later, readRoute } from "./route.js";
 import { boardText, isFree, largestOf, mirrored, randomFor, sumName, turned } from "./rules.js";
 import { boardWords, placeWord } from "./tiles.js";
@@ -115,8 +115,7 @@ function useHints(game, tile, unit) {
   if (!board || data?.board !== board) return undefined;
   const spawns = data.spawns.filter((spawn) => spawn.tile === tile);
   const told = spawns.every(({ value }) => value?.kind === "rounded") ? apart(spawns.map(({ value }) => numberOf(value)), unit) : spawns.map(({ value }) => value?.short);
-  // A value that is rounded to 0 or 100 % says so.
-  const found = new Map(spawns.map(({ cell, value }, index) => [cell, value?.short.startsWith("≈") ? value.short : told[index]]));
+  const found = new Map(spawns.map(({ cell }, index) => [cell, told[index]]));
   return (cell) => found.get(cell) || "";
 }
 
@@ -210,7 +209,6 @@ export function Play({ info, route, go, objective, unit, digits, setDigits }) {
 /** What the game waits for, or how it ended, or what went wrong. */
 export function Status({ game, tile, setTile }) {
   if (game.problem) return html`<${Notice} again=${() => game.again()}>${game.problem}<//>`;
-  if (game.refusal) return html`<div class="notice refused" role="note"><p>${game.refusal}</p></div>`;
   if (game.waits && game.mode === "chosen") {
     const tiles = game.info.spawns.map((spawn) => [spawn.tile, String(spawn.tile)]);
     return html`<div class="notice choose" role="note"><p>Click an empty cell to put a tile there.</p>
@@ -221,17 +219,27 @@ export function Status({ game, tile, setTile }) {
   return null;
 }
 
+/** What the last slide was worth, in a word and a sentence, or why it was not made; before the first, a `hint`. */
+export function Verdict({ game, hint, children }) {
+  const before = game.entries[game.waits ? game.at : game.at - 1];
+  const made = Game.made(before);
+  const words = game.refusal || (made && (verdict(before, made) || "The table has no values here."));
+  const grade = !game.refusal && made && gradeOf(made, sizeOf(before.answer.value));
+  return html`<div class=${`verdict ${grade || ""}`} aria-label="Verdict" role="group">
+    <p>${grade && html`<b>${gradeName(grade)}.</b>`} ${words || hint}</p>
+    ${children}
+  </div>`;
+}
+
 function Values({ game, digits, setDigits, unit, onSlide }) {
   const { shown, answer, entries, at, end } = game;
   const stale = !answer && !end;
-  const before = entries[game.waits ? at : at - 1];
-  const last = verdict(before, Game.made(before));
   const chosen = game.waits && Game.made(entries[at]);
   const pending = chosen?.value && { value: chosen.value, meaning: `after ${chosen.direction}, before the spawn` };
   return html`<section class="card values" aria-label="Values">
     ${entries[at].end ? html`<div class="headline"><strong>${capital(entries[at].end)}</strong></div>` : html`<${Headline} answer=${pending || shown} digits=${digits} setDigits=${setDigits} stale=${stale && !pending} />`}
     <${Slides} info=${game.info} answer=${entries[at].end ? { slides: [], best: [] } : shown} digits=${digits} unit=${unit} onSlide=${onSlide} stale=${stale} chosen=${game.waits ? entries[at].slide : ""} />
-    <p class="last">${last || "Slide with the arrow keys, W, A, S, D, a swipe, or these buttons."}</p>
+    <${Verdict} game=${game} hint=${"Slide with the arrow keys, a swipe, or these buttons."} />
     <${Notes} answer=${answer} />
     ${shown && html`<${Facts} items=${[[sumName(game.info), count(shown.sum)], ["Largest tile", count(end ? largestOf(entries[at].cells) : shown.largest)], ["Move", at]]} />`}
   </section>`;

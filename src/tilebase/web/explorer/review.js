@@ -8,7 +8,7 @@ import { Button, Choice, Facts, Icon, Notice, Slides, SolvingProgress, Toggle, s
 import { addNew, notesOfReview } from "./notebook.js";
 import { wordsOf } from "./rules.js";
 import { recall, remember, useSetting } from "./store.js";
-import { MISTAKE, capital, changeText, count, either, lessText, numberOf, percent, rounded, several, valueText } from "./text.js";
+import { MISTAKE, capital, changeText, count, either, gradeName, gradeOf, lessText, numberOf, percent, rounded, several, sizeOf, valueText } from "./text.js";
 
 const PART = 200; // rows that are drawn on either side of the current one, and by each click for more
 
@@ -79,9 +79,9 @@ export function Review({ info, go, objective, unit, digits, setDigits }) {
         <button class="button main" disabled=${!text.trim() || state.busy}>Review</button>
         <label class="button file"><input type="file" multiple accept=".json,.txt,.csv,text/plain,application/json" onChange=${choose} /><span>Open files</span></label>
         ${current?.record?.moves?.length > 0 && html`<${Button} onClick=${own}>Review the game just played<//>`}
-      </div></details>
+      </div>
+      <${Choice} name="by" label="Judged by" value=${by} options=${[["all", "all tables here"], ["one", info.name]]} onChange=${setBy} /></details>
       ${files.length > 0 && html`<${Choice} name="file" label="File" value=${kept.game} options=${files.map((file) => [file.game, file.name])} onChange=${show} />`}
-      <${Choice} name="by" label="Judged by" value=${by} options=${[["all", "all tables here"], ["one", info.name]]} onChange=${setBy} />
     </form>
     ${state.problem && html`<${Notice}>${state.problem}<//>`}
     ${state.busy && html`<${Reviewing} id=${state.id} />`}
@@ -134,11 +134,16 @@ function Result({ review, info, objective, unit, go, digits, setDigits, first, k
   const lucks = lucksOf(moves, unit);
   const move = moves[at];
   const step = (by) => keep(Math.max(0, Math.min(moves.length - 1, at + by)));
+  const pick = (to) => {
+    keep(to);
+    document.querySelector(".stage").scrollIntoView({ block: "nearest" }); // the lists are far below it on a phone
+  };
   const mistakes = moves.filter((move) => move.mistake).map((move) => move.number - 1);
+  const next = mistakes.find((one) => one > at);
   useKeys((key) => {
     say("");
     const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
-    const to = { n: mistakes.find((one) => one > at), p: mistakes.findLast((one) => one < at) }[key];
+    const to = { n: next, p: mistakes.findLast((one) => one < at) }[key];
     if (by) step(by);
     else if (to !== undefined) keep(to);
     else if (key === "n" || key === "p") say(key === "n" ? "No mistake after this move." : "No mistake before this move.");
@@ -151,19 +156,20 @@ function Result({ review, info, objective, unit, go, digits, setDigits, first, k
       <div class="bar-of-buttons">
         <${Button} icon="left" label="Position before" disabled=${at === 0} onClick=${() => step(-1)} />
         <${Button} icon="right" label="Next position" disabled=${at === moves.length - 1} onClick=${() => step(1)} />
+        <${Button} disabled=${next === undefined} onClick=${() => keep(next)}>Next mistake<//>
         <${Button} icon="play" onClick=${() => go({ view: "play", board: move.board, table: move.table || info.name })}>Play from here<//>
       </div>
-      <${Move} move=${move} last=${at === moves.length - 1} luck=${lucks[at]} digits=${digits} unit=${unit} />
-      ${move.value && html`<${Values} info=${info} go=${go} move=${move} objective=${move.table ? "" : objective} digits=${digits} unit=${unit} />`}
     </div>
     <div class="side">
+      <${Move} move=${move} last=${at === moves.length - 1} luck=${lucks[at]} digits=${digits} unit=${unit} />
+      ${move.value && html`<${Values} info=${info} go=${go} move=${move} objective=${move.table ? "" : objective} digits=${digits} unit=${unit} />`}
       <section class="card" aria-label="Summary">
         <h2>${heading}</h2>
-        <${Endgames} review=${review} at=${at} onPick=${keep} />
+        <${Endgames} review=${review} at=${at} onPick=${pick} />
         <div class="bar-of-buttons">${mistakes.length > 0 && html`<${Button} onClick=${note}>Put the mistakes into the notebook<//>`}<span class="said" role="status">${said}</span></div>
         ${known < 0
           ? html`<p>This table knows none of these positions. ${sentence(`of the last one: ${moves[moves.length - 1].problem}`)}</p>`
-          : html`<${Summary} review=${review} at=${at} lucks=${lucks} unit=${unit} onPick=${keep} />`}
+          : html`<${Summary} review=${review} at=${at} lucks=${lucks} unit=${unit} onPick=${pick} />`}
       </section>
     </div>
     ${known >= 0 &&
@@ -172,7 +178,7 @@ function Result({ review, info, objective, unit, go, digits, setDigits, first, k
         <div class="bar-of-buttons"><${Toggle} checked=${only} onChange=${setOnly}>Only losses<//><${Toggle} checked=${digits} onChange=${setDigits}>All digits<//></div>
       </div>
       <p class="quiet">The value is that before the slide.${unit === "probability" ? " The loss is what the slide lost, luck is what the spawn after it changed." : ""}</p>
-      <${Moves} key=${only} moves=${moves} lucks=${lucks} at=${at} setAt=${keep} only=${only} digits=${digits} unit=${unit} />
+      <${Moves} key=${only} moves=${moves} lucks=${lucks} at=${at} setAt=${pick} only=${only} digits=${digits} unit=${unit} />
     </section>`}
   </div>`;
 }
@@ -248,13 +254,15 @@ function Drop({ move, onPick }) {
 function Move({ move, last, luck, digits, unit }) {
   const made = capital(either(move.slides));
   const unknown = move.slides.length > 1 ? "" : made ? `${made}.` : last ? "The last position." : "The slide is not known.";
+  const grade = gradeOf({ loss: move.loss, best: isBest(move) }, sizeOf(move.value));
   const words = [
+    grade && grade !== "best" && `${gradeName(grade)}.`,
     move.value && `Value ${valueText(move.value, digits)}.`,
     move.loss === null ? unknown : isBest(move) ? `${made}, a best slide.` : `${made} lost ${move.loss_text}. Best was ${either(move.best)}.`,
     luck !== null && `The spawn changed it by ${changeText(luck, unit)}.`,
     move.problem && sentence(move.problem),
   ];
-  return html`<div class="notice" role="status"><p><b>Move ${count(move.number)}.</b> ${words.filter(Boolean).join(" ")}</p></div>`;
+  return html`<div class=${`notice verdict ${grade || ""}`} role="status"><p><b>Move ${count(move.number)}.</b> ${words.filter(Boolean).join(" ")}</p></div>`;
 }
 
 /** The values of all slides of a position. */

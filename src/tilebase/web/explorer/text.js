@@ -33,6 +33,9 @@ export function gradeOf({ loss, best }, of) {
   return part < 0.001 ? "fine" : part < 0.01 ? "slip" : part < 0.05 ? "mistake" : "blunder";
 }
 
+/** A grade as a word; a slip is counted as a mistake, too. */
+export const gradeName = (grade) => (grade === "slip" ? "Small mistake" : capital(grade));
+
 /** Percent with one decimal, or so many that `margin` has two significant digits. */
 function percents(number, margin) {
   const decimals = Math.max(1, 1 - Math.floor(Math.log10(100 * margin)));
@@ -61,10 +64,14 @@ export function short(number, unit) {
   return percents(number, Math.min(number, 1 - number));
 }
 
-/** Numbers of the slides of one position: with so many digits that those differ which are not negligibly near. */
+/** Whether two probabilities are the same to a player: as chances to win, and as chances not to. */
+const isNear = (one, other) => Math.abs(one - other) < Math.min(NEGLIGIBLE * Math.abs(one), (1 - Math.min(one, other)) / 10);
+
+/** Rounded numbers of the slides of one position: with so many digits that those differ which are not negligibly near. */
 export function apart(numbers, unit) {
-  const texts = (more) => numbers.map((number) => (number === null || unit !== "probability" || !more ? short(number, unit) : `${(100 * number).toFixed(more)} %`));
-  const alike = (found) => numbers.some((one, at) => numbers.some((other, to) => to > at && found[at] === found[to] && Math.abs(one - other) >= NEGLIGIBLE * Math.abs(one)));
+  const text = (number, more) => (number === null || unit !== "probability" || !more ? rounded(number, unit) : `${(100 * number).toFixed(more)} %`);
+  const texts = (more) => numbers.map((number) => text(number, more).replace(/^100\.0+ %$/, "≈ 100 %")); // none is certain
+  const alike = (found) => numbers.some((one, at) => numbers.some((other, to) => to > at && found[at] === found[to] && one !== other && !isNear(one, other)));
   let more = 0;
   while (more < 13 && alike(texts(more))) more += 1;
   return texts(more);

@@ -5,38 +5,35 @@ import { MiniBoard } from "./board.js";
 import { Game, newSeed } from "./game.js";
 import { Notebook, anyImage, useNoting, useOwnSlides } from "./notebook.js";
 import { Button, Live, Notes, Notice, Slides, directionOf, useKeys, verdict } from "./parts.js";
-import { GameBoard, Spawning, Status, Turn, begin, spoken, useAddress, useGame } from "./play.js";
+import { GameBoard, Spawning, Status, Turn, Verdict, begin, spoken, useAddress, useGame } from "./play.js";
 import { sumName } from "./rules.js";
-import { useSetting } from "./store.js";
-import { MISTAKE, capital, count, gradeOf, lossText, percent, several, sizeOf, valueText } from "./text.js";
+import { recall, remember, useSetting } from "./store.js";
+import { MISTAKE, capital, count, lossText, percent, several, sizeOf, valueText } from "./text.js";
 
-/** What the trainer knows of the slides so far: `judged` are {loss, of, best, mistake}. */
-function summary(judged) {
-  let run = 0;
-  let longest = 0;
-  for (const { mistake } of judged) {
-    run = mistake ? 0 : run + 1;
-    longest = Math.max(longest, run);
-  }
-  const total = judged.reduce((sum, one) => sum + (one.loss || 0), 0);
-  const agreed = judged.filter((one) => one.best).length;
-  const of = Math.max(0, ...judged.map((one) => one.of));
-  const mistakes = judged.filter((one) => one.mistake).length;
-  return { total, of, longest, run, mistakes, mean: judged.length ? total / judged.length : null, part: judged.length ? agreed / judged.length : null };
-}
+const NONE = { slides: 0, best: 0, mistakes: 0, lost: 0, of: 0, run: 0, longest: 0 };
 
-/** Your slides that the table judged, and a function that forgets them. */
-function useJudged(game) {
-  const [judged, setJudged] = useState([]);
-  useOwnSlides(game, (entries) => setJudged([...judged, ...entries.map(judge).filter(Boolean)]));
-  return [judged, () => setJudged([])];
-}
-
-function judge(entry) {
+/** What the trainer counts of your slides, with one more that the table judged. */
+function counted(sums, entry) {
   const { answer } = entry;
   const made = Game.made(entry);
-  if (!answer.best.length || made.loss === null) return null;
-  return { loss: made.loss, of: sizeOf(answer.value), best: made.best, mistake: made.mistake };
+  if (!answer.best.length || made.loss === null) return sums;
+  const run = made.mistake ? 0 : sums.run + 1;
+  return {
+    slides: sums.slides + 1, best: sums.best + made.best, mistakes: sums.mistakes + made.mistake, lost: sums.lost + made.loss,
+    of: Math.max(sums.of, sizeOf(answer.value)), run, longest: Math.max(run, sums.longest),
+  };
+}
+
+/** The counts of this sitting, which a reload keeps, and a function that begins them again. */
+function useSitting(game) {
+  const name = `sitting.${game.table}`;
+  const [sums, setSums] = useState(() => recall(name, NONE, "sessionStorage"));
+  const keep = (next) => {
+    remember(name, next, "sessionStorage");
+    setSums(next);
+  };
+  useOwnSlides(game, (entries) => keep(entries.reduce(counted, sums)));
+  return [sums, () => keep(NONE)];
 }
 
 const WAYS = [
@@ -72,20 +69,6 @@ function Starts({ game, info }) {
   </form>`;
 }
 
-const GRADES = { slip: "Small mistake" }; // the summary counts it as a mistake, too
-
-/** What the last slide was worth, in a word and a sentence: it stands beside the board, also on a phone. */
-function Verdict({ game, sums }) {
-  const before = game.entries[game.at - 1];
-  const made = Game.made(before);
-  const words = game.refusal || made && (verdict(before, made) || "The table has no values here.");
-  const grade = !game.refusal && made && gradeOf(made, sizeOf(before.answer.value));
-  return html`<div class=${`verdict ${grade || ""}`} aria-label="Verdict" role="group">
-    <p>${grade && html`<b>${GRADES[grade] || capital(grade)}.</b>`} ${words || "Which slide is best?"}</p>
-    <p class="run">Run <b>${count(sums.run)}</b></p>
-  </div>`;
-}
-
 /** The last slide: the values of all that were possible, and what it lost. */
 function Feedback({ game, digits, unit }) {
   const before = game.entries[game.at - 1];
@@ -105,18 +88,19 @@ function Feedback({ game, digits, unit }) {
 }
 
 /** The slides of this sitting, in one line. */
-function Sitting({ judged, sums, unit, reset }) {
-  if (!judged.length) return null;
+function Sitting({ sums, unit, reset }) {
+  const { slides, lost, of } = sums;
+  if (!slides) return null;
   const parts = [
-    several(judged.length, "slide"), `${percent(sums.part)} best`, `${several(sums.mistakes, "mistake")} (${MISTAKE})`,
-    `${lossText(sums.total, unit, sums.of)} lost in all`, `${lossText(sums.mean, unit, sums.of)} a slide`, `longest run ${count(sums.longest)}`,
+    several(slides, "slide"), `${percent(sums.best / slides)} best`, `${several(sums.mistakes, "mistake")} (${MISTAKE})`,
+    `${lossText(lost, unit, of)} lost in all`, `${lossText(lost / slides, unit, of)} a slide`, `longest run ${count(sums.longest)}`,
   ];
   return html`<p class="sitting" aria-label="Agreement" role="group">${parts.join(" · ")} <${Button} kind="plain" onClick=${reset}>Count from zero<//></p>`;
 }
 
 export function Trainer({ info, route, go, objective, unit, digits }) {
   const game = useGame(info, objective);
-  const [judged, reset] = useJudged(game);
+  const [sums, reset] = useSitting(game);
   const lost = useNoting(game, "train");
   useAddress(game, route, go, false);
   const [drill, setDrill] = useState([]); // the board that is practised, and those after it
@@ -137,14 +121,13 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
   if (!game.cells) {
     return html`<${Status} game=${{ problem: game.problem, again: () => begin(game, ""), info }} />${!game.problem && html`<p class="wait">Loading …</p>`}`;
   }
-  const sums = summary(judged);
   const last = verdict(game.entries[game.at - 1], Game.made(game.entries[game.at - 1]));
   const directions = game.answer?.slides.map((slide) => slide.direction);
   return html`<div class="play train">
     <div class="stage"><${GameBoard} game=${game} tile=${info.spawns[0].tile} onSlide=${(direction) => game.slide(direction)} /></div>
     <div class="side">
-      <${Verdict} game=${game} sums=${sums} />
-      ${!game.refusal && html`<${Status} game=${game} tile=${info.spawns[0].tile} />`}
+      <${Verdict} game=${game} hint=${"Which slide is best?"}><p class="run">Run <b>${count(sums.run)}</b></p><//>
+      <${Status} game=${game} tile=${info.spawns[0].tile} />
       <div class="pad" role="group" aria-label="Slides">
         ${info.directions.map(
           (direction) => html`<${Button} icon=${direction} aria-disabled=${Boolean(directions && !directions.includes(direction))} onClick=${() => game.slide(direction)}>${capital(direction)}<//>`,
@@ -157,7 +140,7 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
       <${Feedback} game=${game} digits=${digits} unit=${unit} />
     </div>
     <div class="below">
-      <${Sitting} judged=${judged} sums=${sums} unit=${unit} reset=${reset} />
+      <${Sitting} sums=${sums} unit=${unit} reset=${reset} />
       ${lost && html`<${Notice}>${lost}<//>`}
       <${Notebook} info=${info} onTry=${practise} />
       <details class="card"><summary>Where to begin, and what is spawned</summary>
