@@ -140,7 +140,7 @@ def test_other_files_are_no_certificates(content, tmp_path):
         check(path)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.lists(st.sets(st.integers(0, 12), min_size=1, max_size=4), max_size=8), min_size=1, max_size=3

@@ -65,7 +65,7 @@ def read(folder, total, contents=WHOLE) -> Layer:
     return LayerFolder(folder, contents).layer(total)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     mask=st.none() | st.integers(1, TOP),
     other=st.integers(0, TOP),
@@ -136,7 +136,7 @@ def test_deltas_of_another_number_of_keys(decode, deltas, number):
         decode(7, deltas, number)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(values=st.sets(st.integers(0, TOP), min_size=1, max_size=60), others=st.sets(st.integers(0, TOP)))
 def test_in(values, others, tmp_path_factory):
     keys = sorted_keys(values)

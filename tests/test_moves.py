@@ -36,7 +36,7 @@ def games(draw: st.DrawFn) -> tuple[Rules, tuple[Move, ...], list[Position]]:
 
 
 @given(games())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_text_is_read_back_and_replayed(game: tuple[Rules, tuple[Move, ...], list[Position]]) -> None:
     rules, moves, positions = game
     text = moves_text(rules, moves)
@@ -49,7 +49,7 @@ def test_text_is_read_back_and_replayed(game: tuple[Rules, tuple[Move, ...], lis
     st.sampled_from(CONVENTIONS), st.integers(1, 3), st.integers(2, 4),
     st.lists(st.sampled_from(DIRECTIONS), max_size=12),
 )  # fmt: skip
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_deterministic_games_drop_by_their_convention(convention, rows, columns, wanted):
     rules = Rules(rows, columns, convention=convention)
     slides, position = "", with_drops(rules, "")

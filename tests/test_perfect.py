@@ -41,7 +41,7 @@ def in_order(game: Game, index: PerfectIndex, total: int) -> list[Cells]:
     return sorted((board for board in itertools.product(*tiles) if game.sum(board) == total), key=key)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(limited_games())
 def test_the_order_is_the_documented_one_and_ranks_lead_back(game: Game) -> None:
     index = PerfectIndex(game)

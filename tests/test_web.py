@@ -780,7 +780,7 @@ def test_answers_are_as_described(schema: Any, number: int) -> None:
     described = schema[operation.path][operation.method]
 
     @given(described.as_strategy())
-    @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    @settings(max_examples=10, suppress_health_check=list(HealthCheck), derandomize=True)
     def ask(case: Any) -> None:
         case.call_and_validate(excluded_checks=[positive_data_acceptance])  # not every text is a board
 
