@@ -93,7 +93,8 @@ def main(names: list[str]) -> None:
 
 if __name__ == "__main__":
     if "--help" in sys.argv:
-        sys.exit(print(__doc__))
+        print(__doc__)
+        sys.exit()
     try:
         main(sys.argv[1:])
     except ImportError as error:
