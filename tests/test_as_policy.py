@@ -364,8 +364,7 @@ def test_the_worst_decisions(small):
         assert one.chosen == first_slide(one.board)
         assert one.loss == pytest.approx(float(answer.value) - float(chosen.value), abs=1e-9)
     few = judge(small, first, objective="score", worst=3, symmetry="canonical")
-    assert few.worst == judged.worst[:3]
-    assert few.as_dict()["worst"][0]["board"] == few.worst[0].board.text
+    assert (few.worst, few.as_dict()["worst"][0]["board"]) == (judged.worst[:3], few.worst[0].board.text)
     assert repr(few).startswith("<Judgement of first: score ")
     assert 0 < few.rounding < 1e-9
 
@@ -381,9 +380,9 @@ def test_decisions_of_an_agent_that_mixes_slides(small):
         assert one.loss == pytest.approx(float(answer.value) - mean, abs=1e-12)
     # On 2,2/4,8 left and right merge the two 2s, and nothing else merges.
     worst = next(one for one in judged.worst if one.board.text == "2,2/4,8")
-    assert worst.chances == {"left": 0.5, "right": 0.5}
-    assert worst.best == ("left",)
-    assert worst.statement == "left 50 %, right 50 % on 2,2/4,8, not only left"
+    assert (worst.chances, worst.best) == ({"left": 0.5, "right": 0.5}, ("left",))
+    assert worst._replace(chances={"up": 1 - 2e-9, "left": 2e-9}).chosen == "up 99.9999998 %"
+    assert worst.statement == "left 50.0 %, right 50.0 % on 2,2/4,8, not only left"
     assert judged.as_dict()["worst"][judged.worst.index(worst)]["chances"] == worst.chances
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tilebase import Game, evaluate, open_table, solve
+from tilebase import Game, evaluate, explain, open_table, solve
 from tilebase.datasets import benchmark
 from tilebase.runtime.rows import read_rows
 
@@ -53,6 +53,7 @@ def test_reference_agents(example, capsys, monkeypatch):
         assert value == pytest.approx(getattr(task, row["agent"], value), rel=1e-9)
         assert value + float(row["regret"]) == pytest.approx(task.optimum)
         assert row["agent"] in reference.AGENTS
+        assert row["value"] in explain(row["benchmark"])[0].text
     monkeypatch.setattr(reference, "TD_SLIDES", 100_000)
     monkeypatch.delitem(reference.AGENTS, "PPO")
     reference.main(["2x2-32-win"])

@@ -224,7 +224,7 @@ def test_a_slide_that_is_not_allowed() -> None:
     ("make", "words"),
     [
         (lambda g: Simulator(g, 0), "1 or more"),
-        (lambda _: Simulator(WideGame("4x4"), 1), "can only be played in environments"),
+        (lambda _: Simulator(WideGame("4x4"), 1), "64 bits; those of Game.'4x4', 65536. do not"),
         (lambda _: WideGame("9x8"), "choose one of at most 64$"),
         (lambda _: WideGame("4x4", limits=16), "and no other rules"),
         (lambda g: simulator_of(g, 2).pack([[1, 1, 0, 0]]), r"give 2 boards .*, not a batch \[1\]"),

@@ -1,7 +1,7 @@
 """For the documentation: the tables of its pages, made from the fact files, and the help of all commands.
 
-MkDocs calls `on_page_markdown` (`hooks` in mkdocs.yml).  Where a table belongs, a page has a comment that
-says what it shows:
+MkDocs calls `on_page_markdown` and `on_post_build` (`hooks` in mkdocs.yml).  Where a table belongs, a page
+has a comment that says what it shows:
 
 <!-- rows: FILE/VALUE COLUMN,COLUMN=HEADING -->
     the rows of src/tilebase/facts/FILE.tsv whose first column has this value.  COLUMN+COLUMN puts both into
@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import ast
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -40,6 +41,7 @@ from typing import Any
 from cyclopts import App
 from rich.console import Console
 
+import tilebase
 from tilebase.claims.facts import SECTIONS, SOURCES, read_facts, took_of
 from tilebase.claims.results import GROUPS, Result, results
 from tilebase.cli.commands import app, load_commands
@@ -315,3 +317,12 @@ def filled(markdown: str) -> str:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Called with every page before it is made."""
     return filled(markdown)
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Check the inventory, which is what other projects link to.  Raises ValueError if it lacks a name."""
+    data = Path(config["site_dir"], "objects.inv").read_bytes().split(b"\n", 4)[4]
+    held = {line.split(" ")[0] for line in zlib.decompress(data).decode().splitlines()}
+    missing = [name for name in dir(tilebase) if name != "__version__" and f"tilebase.{name}" not in held]
+    if missing:
+        raise ValueError(f"not in the inventory: {', '.join(missing)}")

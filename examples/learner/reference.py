@@ -81,8 +81,9 @@ def row(task: Benchmark, table: Table, name: str) -> list[Any]:
 
 
 def main(names: list[str]) -> None:
+    tasks = [benchmark(name) for name in names or TASKS]
     print(*HEADS, sep="\t")
-    for task in map(benchmark, names or TASKS):
+    for task in tasks:
         with TemporaryDirectory() as folder:
             solve(task.game, task.objective, table=folder)
             with open_table(folder) as table:
@@ -91,6 +92,9 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    if "--help" in sys.argv:
+        print(__doc__)
+        sys.exit()
     try:
         main(sys.argv[1:])
     except ImportError as error:

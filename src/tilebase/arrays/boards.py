@@ -284,12 +284,14 @@ class GameArrays:
             if good.all():
                 return keys
             first, cell = np.argwhere(~good)[0].tolist()
-            held = self._word(int(cells[first, cell]))
-            if given is not None and cells[first, cell] == NO_TILE:
+            code = int(cells[first, cell])
+            held = self._word(code)
+            if given is not None and code == NO_TILE:
                 held = f"{given[first, cell]}, which stands for no tile"
+            advice = "; pack_played takes boards that are won" * (code == self.game.goal_exponent)
             raise UsageError(
                 f"board {first} is not a board of {self.game}: cell {cell} holds {held}, but must hold "
-                f"{self._allowed(cell)}"
+                f"{self._allowed(cell)}{advice}"
             )
         return keys
 

@@ -15,12 +15,13 @@ def explain(
     *word: Annotated[
         str,
         Parameter(
-            help="Objectives, types, rules, formations or FILE.toml, terms, columns, a board; default: all."
+            help="Objectives, types, rules, formations or FILE.toml, terms, columns, benchmarks, a board; "
+            "default: all."
         ),
     ],
     shown: ShownOptions = ShownOptions(),
 ) -> int:
-    """Say what a word means: objectives, rules, formations, columns.
+    """Say what a word means: objectives, rules, formations, benchmarks.
 
     Without a word, all words are listed. Of a board, the games that have it are listed.
 

@@ -91,8 +91,9 @@ FormatOption = Annotated[
 RecordOption = Annotated[
     Path | None,
     Parameter(
-        help="File for the result, too: .txt, .csv, .json, .md, .tex or .parquet; a picture (.svg) where the "
-        "command draws. More than 40 rows by sum are then not printed, but their totals."
+        help="File for the result, too: .txt, .csv, .json, .md, .tex or .parquet; a picture (.svg, .pdf, "
+        ".eps or .png) where the command draws. More than 40 rows by sum are then not printed, but their "
+        "totals."
     ),
 ]
 

@@ -35,7 +35,7 @@ COLUMNS = (
         "visits", "float64",
         "the probability that a game meets the state if each best slide is made with the same probability",
     ),
-    Column("policy_v", "float64", "the value under a policy; NULL if it never slides there"),
+    Column("policy_v", "float64", "the value of this board under a policy; NULL if it never slides there"),
     Column("policy_q_", "float64", "the value of the slide {} under a policy; NULL if it never makes it"),
     Column("split", "uint8", "0 train, 1 validation, 2 test, by a hash of the cells"),
 )  # fmt: skip

@@ -411,7 +411,10 @@ def check_is_game(game: object, *, wide: bool = False) -> None:
     """
     check_first(game, Game, 'a Game, such as Game("2x2", 32)')
     if isinstance(game, WideGame) and not wide:
-        raise UsageError(f"{game!r} can only be played in environments: its boards need more than 64 bits")
+        packed = f"; those of Game('{game.shape_text}', 65536) do not" * (game.cells == 16)
+        raise UsageError(
+            f"{game!r} can only be played in environments: its boards need more than 64 bits{packed}"
+        )
 
 
 # -- parameters that do not go together --------------------------------------------------------------

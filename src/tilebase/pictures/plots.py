@@ -241,7 +241,7 @@ def _lines(axes: Axes, drawn: Bands) -> None:
 def _sum_axis(axes: Axes) -> None:
     axes.set_xlabel("sum of tiles")
     # Sums are even, so ticks are too.
-    whole_ticks(axes.xaxis, 12, steps=[1, 2, 4, 10])
+    whole_ticks(axes.xaxis, steps=[1, 2, 4, 10])
     axes.xaxis.set_major_formatter(formatter(lambda value: f"{value:,.0f}"))
 
 
@@ -344,6 +344,7 @@ def draw_values(axes: Axes, solved: Solution | Table, objective: str | None = No
     _direct(axes, sums, mean, "mean", SHADES[4])
     if not np.isnan(largest).all():
         _direct(axes, sums, np.nan_to_num(largest), "least to largest", SHADES[2], share=0.3)
+        axes.margins(y=0.12)  # so that this name stays inside the frame
     axes.set_ylabel(f"value of afterstates ({chosen})")
     _grid(axes)
     _sum_axis(axes)

@@ -22,7 +22,7 @@ from tilebase.game.board import Board
 from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Game
 from tilebase.game.names import rules_of, title_of
-from tilebase.objectives.numbers import difference_text, digits_text, rounded_text, share_text
+from tilebase.objectives.numbers import difference_text, digits_text, rounded_text, share_text, short_number
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, Value
 from tilebase.policies.asking import as_policy, player_text
@@ -48,6 +48,8 @@ INSTEAD = "play random games instead (games= of tilebase.evaluate), or judge it 
 
 SHOWN = 10
 """Decisions that a notebook shows."""
+RARE = 1e-3
+"""A slide that an agent chooses less often is not named in a sentence."""
 
 
 class Decision(NamedTuple):
@@ -83,15 +85,19 @@ class Decision(NamedTuple):
 
     @property
     def chosen(self) -> str:
-        """What the agent chooses, in words: ``left``, or ``left 50 %, down 50 %``."""
+        """What the agent chooses: ``left``, or ``left 50.0 %, down 50.0 %`` without rare slides."""
         if len(self.chances) == 1:
             return next(iter(self.chances))
-        return ", ".join(f"{direction} {100 * p:.3g} %" for direction, p in self.chances.items())
+        return ", ".join(f"{one} {short_number(self.chances[one], 'probability')}" for one in self._named)
+
+    @property
+    def _named(self) -> list[str]:
+        return [direction for direction, p in self.chances.items() if p >= RARE]
 
     @property
     def statement(self) -> str:
         """The decision in words: ``left on 8,4/2,2, not right``."""
-        only = "only " if self.chances.keys() & set(self.best) else ""
+        only = "only " if set(self._named) & set(self.best) else ""
         return f"{self.chosen} on {self.board.text}, not {only}{' or '.join(self.best)}"
 
     @property

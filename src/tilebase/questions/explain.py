@@ -7,6 +7,7 @@ formation      `game/formations.tsv`
 variable       of the environment: `runtime.paths.VARIABLES`
 term           `game/words.tsv`
 column         of data sets: `files.schema.COLUMNS`
+benchmark      `datasets/benchmarks.tsv`, and its reference agents, `datasets/agents.tsv`
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class Explanation:
     word:
         The word.
     kind:
-        ``"objective"``, ``"type"``, ``"rule"``, ``"formation"``, ``"variable"``, ``"term"`` or ``"column"``.
+        ``"objective"``, ``"type"``, ``"rule"``, ``"formation"``, ``"variable"``, ``"term"``, ``"column"`` or
+        ``"benchmark"``.
     text:
         Its meaning: one or more sentences, of a formation with a drawing.
     """
@@ -121,6 +123,10 @@ def words() -> tuple[Explanation, ...]:
             Explanation(one.name, "column", f"{one.meaning}; {one.type}")
             for one in columns_of(Game("2x2"), states=True, added=ADDED)
         ),
+        *(
+            Explanation(row["name"], "benchmark", _benchmark(row))
+            for row in read_rows("datasets", "benchmarks.tsv")
+        ),
     )
 
 
@@ -169,6 +175,16 @@ def _objective(name: str, meaning: Meaning) -> str:
         f"over spawns {over[meaning.spawns]}.{rounding[meaning.rounding]}{discounted} "
         f"Types: {', '.join(meaning.types)}."
     )
+
+
+def _benchmark(row: dict[str, str]) -> str:
+    """Return a task: the game, its environment, and the values of its players and of the reference agents."""
+    players = {name: row[name] for name in ("optimum", "random", "greedy")}
+    agents = [one for one in read_rows("datasets", "agents.tsv") if one["benchmark"] == row["name"]]
+    players |= {one["agent"]: one["value"] for one in agents if one["agent"] not in players}
+    values = ", ".join(f"{name} {value}" for name, value in players.items())
+    game, objective = row["name"].removesuffix(f"-{row['objective']}"), row["objective"]
+    return f"{row['words']}; environment tilebase/{game}-v0 with the reward {objective}; {values}"
 
 
 def _type(one: ValueType) -> str:
