@@ -40,7 +40,7 @@ def cite(
     """Print a result as a sentence to cite.
 
     With its command and version, and as BibTeX. Several results that have all the words are listed, and of a
-    few the first is cited. The page Results of the documentation has all, in five groups.
+    few the first is cited; improved ones come first. The page Results of the documentation has all, in five groups.
 
     tilebase cite new-3x3-to-64-probability-to-lose-under
 
@@ -57,6 +57,7 @@ def cite(
     if len(found) > 1 or not result:
         found = tuple(one for one in found if group in (None, one.group))
     if len(found) != 1:
+        found = tuple(sorted(found, key=lambda one: one.group != "improved"))
         rows = [{"result": one.name, "group": one.group, "value": one.answer} for one in found]
         few = result and 0 < len(found) <= FEW
         first = f"{_cited(found[0])}\n" if few else ""

@@ -47,6 +47,9 @@ def reproduce(
 
     limit = parse_seconds(budget)
     assert limit is not None
+    if not QUIET.get():
+        lines = len(questions.read_claims(source))
+        print(f"{lines} lines, each of at most {budget}; Ctrl-C prints what is done", file=sys.stderr)
     verdicts: list[Verdict] = []
     try:
         for verdict in questions.reproduce(source, budget=limit):

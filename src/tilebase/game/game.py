@@ -472,8 +472,8 @@ def _check_tiles(game: Game) -> None:
         raise GameError(f"with masks the goal is at most {2**code}, as x takes a code: lower the goal")
     if max(game.tops) > code:
         raise GameError(
-            f"tiles to {2 ** max(game.tops)} can be made on {game.shape_text} and do not fit into "
-            f"{game.bits} bits a cell, which hold tiles to {2**code}: name a goal of at most "
+            f"boards of {game.shape_text} can hold the tile {2 ** max(game.tops)} before play ends, but the "
+            f"{game.bits} bits of a cell store tiles to {2**code}: name a goal of at most "
             f"{2 ** (code + 1)}, as {game.shape_text} {2 ** (code + 1)}, in Python "
             f"Game('{game.shape_text}', {2 ** (code + 1)}), or limits of {2**code}"
         )

@@ -28,6 +28,8 @@ from tilebase.runtime.rows import read_rows
 
 FEW = 3
 """Most rules and terms that explain a word by speaking of it."""
+LISTED = ("objective", "type", "rule", "variable")
+"""The kinds whose name finds all their words."""
 MASKS_BESIDE = 6
 """Masks drawn beside each other."""
 
@@ -56,6 +58,7 @@ def explain(word: str) -> tuple[Explanation, ...]:
 
     A plural finds the singular; a name of several words without a meaning of its own, such as ``raw states``,
     finds those of all its words.  A word without any, such as ``lemma1``, finds rules and terms that use it.
+    A kind, such as ``rules``, finds all words of this kind, but for formations and terms, which are many.
 
     Raises `UsageError`, which names the nearest words, if nothing has this name.
 
@@ -65,6 +68,8 @@ def explain(word: str) -> tuple[Explanation, ...]:
     check_first(word, str, "a word")
     known = words()
     wanted = _joined(word).lstrip("-")
+    if of_kind := tuple(one for one in known if wanted.removesuffix("s") == one.kind in LISTED):
+        return of_kind
     if not _named(wanted):
         wanted = _joined(word.partition(",")[0]).lstrip("-")  # of a label: afterstates, up to symmetry
     parts = [_named(wanted)] if _named(wanted) else list(map(_named, wanted.split("-")))
