@@ -40,7 +40,8 @@ def cite(
     """Print a result as a sentence to cite.
 
     With its command and version, and as BibTeX. Several results that have all the words are listed, and of a
-    few the first is cited; improved ones come first. The page Results of the documentation has all, in five groups.
+    few the first is cited; improved ones come first. The page Results of the documentation has all, in five
+    groups.
 
     tilebase cite new-3x3-to-64-probability-to-lose-under
 
