@@ -7,7 +7,7 @@ import re
 from textwrap import fill
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from tilebase.cli.library import is_board_alone, offer
 from tilebase.cli.options import ShownOptions
@@ -72,7 +72,7 @@ def _helps(word: str) -> list[str]:
     from tilebase.cli.commands import app, load_commands
 
     load_commands()
-    pages = [((name,), app[name]) for name in app]
+    pages: list[tuple[tuple[str, ...], App]] = [((name,), app[name]) for name in app]
     pages += [((*names, more), one[more]) for names, one in pages for more in one if more[0] != "-"]
     there = re.compile(rf"(?<!\w){re.escape(word)}s?(?!\w)", re.IGNORECASE)
     found = [
