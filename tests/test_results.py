@@ -194,7 +194,7 @@ def test_what_it_would_take_is_what_plan_says(command: str) -> None:
 
 
 CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
-MEASURED = ("`sweep` took 51 minutes (4,097,825 nodes) and `accumulative` 2.4 hours (9,110,250)",)
+MEASURED = ("51 min, one thread, busy | 2.4 hours, one thread, busy",)
 """What pages say of runs that were made."""
 
 

@@ -58,9 +58,10 @@ def cite(
     if len(found) > 1 or not result:
         found = tuple(one for one in found if group in (None, one.group))
     if len(found) != 1:
-        found = tuple(sorted(found, key=lambda one: one.group != "improved"))
-        rows = [{"result": one.name, "group": one.group, "value": one.answer} for one in found]
         few = result and 0 < len(found) <= FEW
+        if few:
+            found = tuple(sorted(found, key=lambda one: one.group != "improved"))
+        rows = [{"result": one.name, "group": one.group, "value": one.answer} for one in found]
         first = f"{_cited(found[0])}\n" if few else ""
         text = f"{first}{table_text(rows)}\n{MORE if first else FEWER}\n"
         show.write(rows, [one.as_dict() for one in found], text=text, game=None)
