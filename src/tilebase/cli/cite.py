@@ -40,7 +40,8 @@ def cite(
     """Print a result as a sentence to cite.
 
     With its command and version, and as BibTeX. Several results that have all the words are listed, and of a
-    few the first is cited. The page Results of the documentation has all, in five groups.
+    few the first is cited; improved ones come first. The page Results of the documentation has all, in five
+    groups.
 
     tilebase cite new-3x3-to-64-probability-to-lose-under
 
@@ -57,8 +58,10 @@ def cite(
     if len(found) > 1 or not result:
         found = tuple(one for one in found if group in (None, one.group))
     if len(found) != 1:
-        rows = [{"result": one.name, "group": one.group, "value": one.answer} for one in found]
         few = result and 0 < len(found) <= FEW
+        if few:
+            found = tuple(sorted(found, key=lambda one: one.group != "improved"))
+        rows = [{"result": one.name, "group": one.group, "value": one.answer} for one in found]
         first = f"{_cited(found[0])}\n" if few else ""
         text = f"{first}{table_text(rows)}\n{MORE if first else FEWER}\n"
         show.write(rows, [one.as_dict() for one in found], text=text, game=None)

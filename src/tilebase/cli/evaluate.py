@@ -280,10 +280,13 @@ def _print_distributions(found: Distributions, show: Shown) -> int:
 
 
 def _table_or_summary(rows: Sequence[dict[str, Any]], found: Distributions) -> str:
-    """Return the rows as a table; in place of more than `MOST_ROWS` the quantiles of each distribution."""
-    if len(rows) <= MOST_ROWS:
-        return table_text(rows)
-    text = table_text([one.summary() for one in found.of.values()])
-    text += "5%: this share of the games ends there or below\n"
-    text += table_text(meets) if (meets := [row for row in rows if row["of"] == "meets"]) else ""
-    return f"{text}{len(rows):,} rows: --format csv prints them, --record ends.csv keeps them\n"
+    """Return the rows as a table; in place of more than `MOST_ROWS` of a distribution its quantiles."""
+    long = [one for one in found.of.values() if len(one.chances) > MOST_ROWS]
+    names = {one.name for one in long}
+    few = [row for row in rows if row["of"] not in names]
+    text = table_text(few) if few else ""
+    if long:
+        text += table_text([one.summary() for one in long])
+        text += "5%: this share of the games ends there or below\n"
+        text += f"{len(rows):,} rows: --format csv prints them, --record ends.csv keeps them\n"
+    return text

@@ -345,8 +345,9 @@ def values(
 
     A row is an afterstate up to symmetry, or a state with --states, with the columns of tilebase export data:
     its packed key, the board as text and as exponents (8 is the tile 256, 0 is empty), its sum and its value;
-    of a state also the value of each slide and the key after it, empty where it is not allowed. A picture
-    (.svg, .pdf, .eps, .png) shows the values by sum: the mean, and from the least to the largest.
+    of a state also the value of each slide and the key after it, empty where it is not allowed, and in best
+    the sum of 1, 2, 4 and 8 for left, right, up and down, if they are best. A picture (.svg, .pdf, .eps,
+    .png) shows the values by sum: the mean, and from the least to the largest.
 
     tilebase export values 3x3-512/ -o values.parquet
 

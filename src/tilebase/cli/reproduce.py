@@ -43,10 +43,14 @@ def reproduce(
     """
     show = shown.checked()
     prepare_kernels()
+    from tilebase.claims.facts import read_claims
     from tilebase.questions import reproduce as questions
 
     limit = parse_seconds(budget)
     assert limit is not None
+    if not QUIET.get():
+        lines = len(read_claims(source))
+        print(f"{lines} lines, each of at most {budget}; Ctrl-C prints what is done", file=sys.stderr)
     verdicts: list[Verdict] = []
     try:
         for verdict in questions.reproduce(source, budget=limit):

@@ -189,11 +189,13 @@ def admit(
     ways: Callable[[Callable[[Estimate], str | None]], str],
     folder: Path | None = None,
     others: Callable[[Callable[[Estimate], bool]], Iterable[str]] = lambda _: (),
+    *,
+    sooner: str = "",
 ) -> None:
     """Refuse or log as `check` does, by an estimate that is there.
 
     `ways` says what to ask for instead; it is called with a function that says what is too much of another
-    estimate.
+    estimate.  `sooner` is what takes less time, logged if the run is long.
     """
 
     def too_much(one: Estimate) -> str | None:
@@ -213,8 +215,7 @@ def admit(
             refused.add_note(line)
         raise refused
     if found.seconds >= WORTH_TELLING:
-        load = f"; {text}" if (text := busy()) else ""
-        LOG.info(EXPECTED, found.sentence + load)
+        LOG.info(EXPECTED, "; ".join(filter(None, (found.sentence, busy(), sooner))))
 
 
 def refuse_endless(question: str) -> NoReturn:

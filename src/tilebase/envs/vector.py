@@ -162,6 +162,7 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
         if self._mode is AutoresetMode.DISABLED and begin.any():
             raise UsageError(
                 f"game {int(begin.argmax())} has ended: restart it with reset(options={{'reset_mask': mask}})"
+                ", or let games restart by themselves (autoreset_mode='NextStep')"
             )
         if self._illegal == "raise":
             demand_allowed(games, given, ~begin)

@@ -474,9 +474,10 @@ def _check_tiles(game: Game) -> None:
     if game.masks and (game.goal_exponent or 0) > code:
         raise GameError(f"with masks the goal is at most {2**code}, as x takes a code: lower the goal")
     if max(game.tops) > code:
+        made = f"goal {game.goal} can be made, but " if game.goal else ""
         raise GameError(
-            f"tiles to {2 ** max(game.tops)} can be made on {game.shape_text} and do not fit into "
-            f"{game.bits} bits a cell, which hold tiles to {2**code}: name a goal of at most "
+            f"{made}boards of {game.shape_text} can hold the tile {2 ** max(game.tops)} before play ends, "
+            f"and the {game.bits} bits of a cell store tiles to {2**code}: name a goal of at most "
             f"{2 ** (code + 1)}, as {game.shape_text} {2 ** (code + 1)}, in Python "
             f"Game('{game.shape_text}', {2 ** (code + 1)}), or limits of {2**code}"
         )

@@ -195,7 +195,10 @@ class Objective:
                 f"an objective has a name and a type as text, not {self.name!r} and {self.dtype!r}"
             )
         if self.name not in MEANINGS:
-            raise UsageError(f"objective {self.name!r} does not exist: choose one of {', '.join(MEANINGS)}")
+            raise UsageError(
+                f"objective {self.name!r} does not exist: choose one of {', '.join(MEANINGS)}; "
+                "the fastest, the worst and other players: tilebase solve exact --play"
+            )
         if not self.dtype:
             object.__setattr__(self, "dtype", self.meaning.types[0])
         if self.dtype not in self.meaning.types:

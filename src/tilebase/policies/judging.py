@@ -44,6 +44,7 @@ from tilebase.tables.probe import Table, open_table
 EPSILON = float(np.finfo(np.float64).eps)
 TRIAL = 4096
 """Boards of one sum on which the time of an agent is measured before it is judged."""
+SOONER = "random games (--games, games=) are sooner, and functions of many boards (--asked batch) are fast"
 INSTEAD = "play random games instead (games= of tilebase.evaluate), or judge it in a smaller game"
 
 SHOWN = 10
@@ -444,7 +445,7 @@ def judge(
     arrays, agent = _asked(table, policy, objective, symmetry, batch, returns=returns)
     table = arrays.table
     allowed, chosen = Allowance.of(**use), arrays.objective
-    admit(_expected(arrays, agent, keep), allowed, lambda _: INSTEAD)
+    admit(_expected(arrays, agent, keep), allowed, lambda _: INSTEAD, sooner=SOONER)
     tally, pace = _Tally(arrays, worst), Pace(allowed.progress, "states")
     layers: list[Visited] = []
     for layer in walk(arrays, agent, discount=float(chosen.discount)):

@@ -31,6 +31,8 @@ from tilebase.runtime.rows import read_rows
 
 FEW = 3
 """Most rules and terms that explain a word by speaking of it."""
+LISTED = ("objective", "type", "rule", "variable", "column", "benchmark")
+"""The kinds whose name finds all their words."""
 MASKS_BESIDE = 6
 """Masks drawn beside each other."""
 
@@ -59,8 +61,8 @@ def explain(word: str) -> tuple[Explanation, ...]:
     """Return what a word means: more than one meaning if, for example, a rule and a term have one name.
 
     A plural finds the singular; a name of several words without a meaning of its own, such as ``raw states``,
-    finds those of all its words.  A word without any, such as ``lemma1``, finds rules and terms that use it;
-    that of a kind, such as ``columns``, all words of this kind.
+    finds those of all its words.  A word without any, such as ``lemma1``, finds rules and terms that use it.
+    A kind, such as ``rules``, finds all words of this kind, but for formations and terms, which are many.
 
     Raises `UsageError`, which names the nearest words, if nothing has this name.
 
@@ -70,11 +72,12 @@ def explain(word: str) -> tuple[Explanation, ...]:
     check_first(word, str, "a word")
     known = words()
     wanted = _joined(word).lstrip("-")
+    if (kind := wanted.removesuffix("s")) in LISTED:
+        return tuple(one for one in known if one.kind == kind)
     if not _named(wanted):
         wanted = _joined(word.partition(",")[0]).lstrip("-")  # of a label: afterstates, up to symmetry
     parts = [_named(wanted)] if _named(wanted) else list(map(_named, wanted.split("-")))
     found = tuple(dict.fromkeys(one for part in parts for one in part)) if all(parts) else ()
-    found = found or tuple(one for one in known if one.kind == wanted.removesuffix("s"))
     found = found or _speaking_of(wanted) or _speaking_of(wanted.replace("-", ""))
     if not found:
         if any(parts) and len(word.split()) > 1:  # the first that is no word
