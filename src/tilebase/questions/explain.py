@@ -62,7 +62,7 @@ def explain(word: str) -> tuple[Explanation, ...]:
 
     A plural finds the singular; a name of several words without a meaning of its own, such as ``raw states``,
     finds those of all its words.  A word without any, such as ``lemma1``, finds rules and terms that use it.
-    A kind, such as ``rules``, finds all words of this kind, but for formations and terms, which are many.
+    A kind, such as ``rules``, also finds all words of this kind, unless there are many: formations, terms.
 
     Raises `UsageError`, which names the nearest words, if nothing has this name.
 
@@ -73,7 +73,7 @@ def explain(word: str) -> tuple[Explanation, ...]:
     known = words()
     wanted = _joined(word).lstrip("-")
     if (kind := wanted.removesuffix("s")) in LISTED:
-        return tuple(one for one in known if one.kind == kind)
+        return (*_named(wanted), *(one for one in known if one.kind == kind))
     if not _named(wanted):
         wanted = _joined(word.partition(",")[0]).lstrip("-")  # of a label: afterstates, up to symmetry
     parts = [_named(wanted)] if _named(wanted) else list(map(_named, wanted.split("-")))
