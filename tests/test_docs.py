@@ -199,9 +199,8 @@ def help_of_all() -> str:
 
 @pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.name)
 def test_commands_and_options_in_the_text_exist(page: Path) -> None:
-    help_text = help_of_all()
-    names = set(re.findall(r"^## tilebase (\S+)", help_text, flags=re.MULTILINE))
-    options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", help_text))
+    names = set(re.findall(r"^## tilebase (\S+)", help_of_all(), flags=re.MULTILINE))
+    options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", help_of_all()))
     for code in re.findall(r"`([^`]+)`", without_blocks(page)):
         if not code.startswith(("tilebase ", "--")) or code in FIRST_WORDS:
             continue

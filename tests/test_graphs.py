@@ -6,6 +6,7 @@ import itertools
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -121,6 +122,10 @@ def test_dot_of_parts() -> None:
     assert {(b - a, y // x) for (a, x), (b, y) in ends} <= {(2, 1), (2, 2), (4, 1), (4, 2)}
 
 
+def drawn(game: Game, group: bool) -> Picture:
+    return graph_picture(state_graph(game, specials=True), group=group)
+
+
 DRAWN = [
     SMALL,
     Game("1x1", start="empty"),
@@ -128,13 +133,7 @@ DRAWN = [
     Game("2x2", limits=8),
 ]
 PICTURES = {
-    **{
-        f"{game}, {group=}": lambda game=game, group=group: graph_picture(
-            state_graph(game, specials=True), group=group
-        )
-        for game in DRAWN
-        for group in (False, True)
-    },
+    **{f"{game}, {group=}": partial(drawn, game, group) for game in DRAWN for group in (False, True)},
     "values": lambda: diagram_picture(decision_diagram(Game("2x2", 16))),
     "raw values": lambda: diagram_picture(decision_diagram(LEAST, symmetric=False)),
     "rows": lambda: row_picture(6),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import runpy
 import xml.etree.ElementTree as ET
@@ -21,10 +22,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 
 def blank():
-    """Axes of a figure without a window."""
-    from matplotlib.figure import Figure
-
-    return Figure().add_subplot()
+    return importlib.import_module("matplotlib.figure").Figure().add_subplot()
 
 
 @pytest.fixture(scope="module")
