@@ -39,7 +39,9 @@ FACTORS.update(dict.fromkeys(RUNS, 1.0))
 system.load = lambda: 0.0
 
 # How long examples take to make depends on what else the machine does.
-hypothesis_settings.register_profile("any machine", suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 hypothesis_settings.load_profile("any machine")
 
 # Tests stop programs with signals.  What a shell runs in the background, and all that this starts, ignores
