@@ -39,10 +39,8 @@ FACTORS.update(dict.fromkeys(RUNS, 1.0))
 system.load = lambda: 0.0
 
 # How long examples take to make depends on what else the machine does.
-hypothesis_settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-hypothesis_settings.load_profile("any machine")
+hypothesis_settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("busy")
 
 # Tests stop programs with signals.  What a shell runs in the background, and all that this starts, ignores
 # Ctrl-C, and what nohup runs SIGHUP.
