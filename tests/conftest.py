@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import shutil
@@ -30,22 +31,28 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["cpu_seconds", "repetition"]
 
+gc.disable()  # until tests are collected: modules and tests stay, and to look at them takes a CPU second
+
 # Estimates of this process are those of the fixed rates, whatever the machine.
 FACTORS.update(dict.fromkeys(RUNS, 1.0))
 # Nor does a plan say that the machine is busy.
 system.load = lambda: 0.0
 
 # How long examples take depends on what else the machine does.
-hypothesis_settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-hypothesis_settings.load_profile("any machine")
+hypothesis_settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("busy")
 
 # Tests stop programs with signals.  What a shell runs in the background, and all that this starts, ignores
 # Ctrl-C, and what nohup runs SIGHUP.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, but not among what was collected."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +161,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     return run
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def solved(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Folders of tables, each solved once: not to be written to."""
 

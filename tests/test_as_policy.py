@@ -20,17 +20,9 @@ from tilebase.game.symmetry import canonical
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded
-from tilebase.policies import (
-    ACTION_ORDERS,
-    OBSERVATIONS,
-    Judgement,
-    as_policy,
-    compare,
-    cost_of,
-    judge,
-    value_error,
-)
+from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy, compare, cost_of, judge, value_error
 from tilebase.policies.distributions import distributions
+from tilebase.policies.judging import Judgement
 from tilebase.policies.simulation import CONFIDENCE, binomial_interval
 
 GAME = Game("2x3", 16)

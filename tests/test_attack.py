@@ -12,7 +12,7 @@ import pytest
 
 from attack.__main__ import ATTACKS, run_case
 from attack.random_games import draw, draw_formation
-from daily import daily
+from conformance.games import daily
 from tilebase.errors import GameError
 from tilebase.game.game import Game
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-import duckdb
-import polars
 import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
@@ -128,6 +126,9 @@ def test_files_tell_what_they_are(table, tmp_path):
 
 
 def test_duckdb_and_polars_read_it(solved, tmp_path):
+    import duckdb
+    import polars
+
     with open_table(solved(Game("2x3", 64))) as table:
         rows = write_parquet(table, tmp_path / "data", visits=True)
         write_parquet(table, tmp_path / "after", kind="afterstates")

@@ -7,6 +7,7 @@ import re
 import runpy
 import tomllib
 import unicodedata
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -191,11 +192,15 @@ def test_every_command_in_a_console_block_belongs_to_a_block() -> None:
         assert [line for line in found if line.startswith("$ tilebase ")] == lines, page.name
 
 
+@cache
+def help_of_all() -> str:
+    return TABLES["commands"](full=True) + TABLES["help_text"](("count",))  # which names --help-all
+
+
 @pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.name)
 def test_commands_and_options_in_the_text_exist(page: Path) -> None:
-    help_text = TABLES["commands"](full=True) + TABLES["help_text"](("count",))  # which names --help-all
-    names = set(re.findall(r"^## tilebase (\S+)", help_text, flags=re.MULTILINE))
-    options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", help_text))
+    names = set(re.findall(r"^## tilebase (\S+)", help_of_all(), flags=re.MULTILINE))
+    options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", help_of_all()))
     for code in re.findall(r"`([^`]+)`", without_blocks(page)):
         if not code.startswith(("tilebase ", "--")) or code in FIRST_WORDS:
             continue

@@ -17,7 +17,7 @@ import pytest
 from numba.core.compiler_lock import global_compiler_lock
 
 import cached_oracle as oracle
-from daily import each_rule
+from conformance.games import each_rule
 from strategies import SMALL_GAMES
 from tilebase._kernels import force as kernels
 from tilebase.check import check_certificate

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
 
 import cached_oracle as oracle
 from facts import Fact, facts
@@ -26,7 +27,7 @@ from tilebase.small.graphs import Node as State
 from tilebase.small.graphs import StateGraph, graph_picture, state_graph
 from tilebase.small.layered import Edge, Node, Picture, _Layout
 
-SMALL = Game("2x2", 32)
+SMALL, LEAST = Game("2x2", 32), Game("2x2", 8)
 GAMES = [game for game in SMALL_GAMES if game.cells < 8 and game != Game("1x2x3", 16)]
 """Those that the oracle takes a second for at most."""
 SVG = "{http://www.w3.org/2000/svg}"
@@ -121,6 +122,10 @@ def test_dot_of_parts() -> None:
     assert {(b - a, y // x) for (a, x), (b, y) in ends} <= {(2, 1), (2, 2), (4, 1), (4, 2)}
 
 
+def drawn(game: Game, group: bool) -> Picture:
+    return graph_picture(state_graph(game, specials=True), group=group)
+
+
 DRAWN = [
     SMALL,
     Game("1x1", start="empty"),
@@ -128,17 +133,17 @@ DRAWN = [
     Game("2x2", limits=8),
 ]
 PICTURES = {
-    **{f"{game}, {group=}": graph_picture(state_graph(game, specials=True), group=group)
-       for game in DRAWN for group in (False, True)},
-    "values": diagram_picture(decision_diagram(Game("2x2", 16))),
-    "raw values": diagram_picture(decision_diagram(Game("2x2", 8), symmetric=False)),
-    "rows": row_picture(6),
-    "one state": diagram_picture(decision_diagram(Game("2x2", 8), symmetric=False, board=(0, 1, 1, 0))),
-}  # fmt: skip
+    **{f"{game}, {group=}": partial(drawn, game, group) for game in DRAWN for group in (False, True)},
+    "values": lambda: diagram_picture(decision_diagram(Game("2x2", 16))),
+    "raw values": lambda: diagram_picture(decision_diagram(LEAST, symmetric=False)),
+    "rows": lambda: row_picture(6),
+    "one state": lambda: diagram_picture(decision_diagram(LEAST, symmetric=False, board=(0, 1, 1, 0))),
+}
 
 
-@pytest.mark.parametrize("picture", PICTURES.values(), ids=PICTURES)
-def test_drawings_show_all_and_nothing_overlaps(picture: Picture) -> None:
+@pytest.mark.parametrize("make", PICTURES.values(), ids=PICTURES)
+def test_drawings_show_all_and_nothing_overlaps(make: Callable[[], Picture]) -> None:
+    picture = make()
     root = ET.fromstring(picture.svg())
     boxes = root.findall(f"{SVG}g[@class='node']")
     assert [box.findtext(f"{SVG}title") for box in boxes] == [node.name for node in picture.nodes]
@@ -237,6 +242,8 @@ def test_each_element_of_a_graph_is_drawn_where_svg_has_it() -> None:
         '<text x="4" y="8" font-size="10" fill="#000000">2 a</text>'
         "</svg></g></svg>"
     )
+    from matplotlib.figure import Figure
+
     axes = Figure().add_subplot()
     _draw(root, _Pen(axes, 100.0, 50.0))
     ground, circle, path = axes.patches

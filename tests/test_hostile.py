@@ -31,17 +31,10 @@ from attack.strange import FRACTIONS, JSON, members
 from judging import promise
 from repetition import one_in
 from stored import journal, layers_of, put, sign_table, values_folders, zipped
-from tilebase import Game, Objective, count, evaluate, open_table, solve, thin, verify_table
+from tilebase import Game, Objective, UsageError, count, evaluate, open_table, solve, thin, verify_table
 from tilebase.check import RefusedError, check_certificate
 from tilebase.cli.verify import verify
-from tilebase.errors import (
-    CorruptError,
-    MissingLayerError,
-    StorageError,
-    TilebaseError,
-    UsageError,
-    WrongGameError,
-)
+from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
 from tilebase.files.format import (
     HEADER,
     INDEX,

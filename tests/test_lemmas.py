@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import cached_oracle as oracle
-from daily import daily
+from conformance.games import daily
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.patterns.checking import (

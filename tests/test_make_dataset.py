@@ -7,7 +7,6 @@ import json
 import runpy
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -68,6 +67,8 @@ def test_parts_are_eight_one_and_one_of_ten():
 
 
 def test_checksums_and_what_other_programs_read(made):
+    import duckdb
+
     folder, parts = made
     sums = dict(reversed(line.split("  ")) for line in (folder / "SHA256SUMS").read_text().splitlines())
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}

@@ -14,9 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from quantecon.markov import DiscreteDP
-from scipy.optimize import linprog
-from scipy.sparse import load_npz
 
 import cached_oracle as oracle
 from stored import contents
@@ -100,6 +97,8 @@ def check_pair(mdp, chances, reward: float, state: Cells, directions: list[str])
 )
 @pytest.mark.parametrize("method", ["value_iteration", "policy_iteration"])
 def test_a_public_solver_agrees(game, method, symmetric):
+    from quantecon.markov import DiscreteDP
+
     mdp = to_mdp(game, symmetric=symmetric, merge=symmetric)
     process = DiscreteDP(
         mdp.rewards, mdp.transitions.tocsr(), float(DISCOUNT), mdp.pair_states, mdp.action_numbers
@@ -163,6 +162,8 @@ def storm_process(folder: Path) -> tuple[Process, dict[str, int]]:
 
 def best_start(process: Process, discount: Fraction) -> float:
     """The largest discounted reward from state 0: a linear programme."""
+    from scipy.optimize import linprog
+
     states = max(state for state, _ in process) + 1
     rows, rewards = np.zeros((len(process), states)), []
     for row, ((state, _), (_, reward, leads)) in zip(rows, process.items(), strict=True):
@@ -175,6 +176,8 @@ def best_start(process: Process, discount: Fraction) -> float:
 
 def best_start_of_arrays(folder: Path) -> float:
     """The same of matrices as MDPToolbox takes them: by value iteration."""
+    from scipy.sparse import load_npz
+
     found = np.load(folder / "mdp.npz")
     transitions, pairs = load_npz(folder / "mdp.npz"), found["direction_pairs"]
     matrices, rewards = [transitions[row] for row in pairs], found["rewards"][pairs].T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import runpy
 import xml.etree.ElementTree as ET
@@ -9,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
 
 from tilebase import Game, UsageError, count, evaluate, open_table, solve
 from tilebase.cli import main
@@ -19,6 +19,10 @@ from tilebase.policies.distributions import Distribution, distributions
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+
+
+def blank():
+    return importlib.import_module("matplotlib.figure").Figure().add_subplot()
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +84,7 @@ def test_values_by_sum(table):
     for label in (None, "score"):
         lines = []
         for solved in (solution, table):
-            axes = Figure().add_subplot()
+            axes = blank()
             draw_values(axes, solved, label)
             lines.append(axes.lines[0].get_xydata())
             assert {one.get_text() for one in axes.texts} == {"mean", "least to largest"}
@@ -88,9 +92,9 @@ def test_values_by_sum(table):
         assert lines[0][:, 0].tolist() == [layer.sum for layer in solution.layers[0]]
     for layers in (1, 2):
         few = replace(solution, layers=(solution.layers[0][:layers], solution.layers[1]))
-        draw_values(Figure().add_subplot(), few)
+        draw_values(blank(), few)
     with pytest.raises(UsageError, match="moves was not solved for: choose one of win, score"):
-        draw_values(Figure().add_subplot(), table, "moves")
+        draw_values(blank(), table, "moves")
 
 
 def test_values_leave_out_what_cannot_be_won(tmp_path: Path) -> None:
@@ -98,7 +102,7 @@ def test_values_leave_out_what_cannot_be_won(tmp_path: Path) -> None:
     solution = solve(Game("2x2", 32), "fewest", table=tmp_path)
     with open_table(tmp_path) as table:
         for solved in (solution, table):
-            axes = Figure().add_subplot()
+            axes = blank()
             draw_values(axes, solved)
             assert max(axes.lines[0].get_ydata()) < 20
             assert axes.dataLim.y1 < 20
@@ -107,7 +111,7 @@ def test_values_leave_out_what_cannot_be_won(tmp_path: Path) -> None:
 def test_regret_by_sum_and_tile(table):
     judged = judge(table, "greedy", symmetry="canonical")
     for by in ("sum", "tile"):
-        axes = Figure().add_subplot()
+        axes = blank()
         draw_regret(axes, judged, by=by)
         assert sum(bar.get_height() for bar in axes.patches) == pytest.approx(judged.regret)
         assert axes.get_ylabel().startswith("regret (")
@@ -119,18 +123,18 @@ def test_regret_by_sum_and_tile(table):
 def test_counts_and_distributions(table):
     counted = count(Game("2x2", 32))
     for kind, words in (("stacked", "largest tiles stacked"), ("lines", "not stacked")):
-        axes = Figure().add_subplot()
+        axes = blank()
         draw_counts(axes, counted, kind=kind)
         assert axes.get_ylabel() == f"states up to symmetry per sum, {words}"
         assert {one.get_text() for one in axes.texts} <= {str(1 << e) for e in range(1, 5)}
         assert "16" in {one.get_text() for one in axes.texts}
     with pytest.raises(UsageError, match="kind 'pie' does not exist"):
         draw_counts(axes, counted, kind="pie")
-    axes = Figure().add_subplot()
+    axes = blank()
     one = distributions(table, "random", of=("tile",)).of["tile"]
     draw_distribution(axes, one)
     assert [bar.get_height() for bar in axes.patches] == pytest.approx(list(one.chances.values()))
-    axes = Figure().add_subplot()
+    axes = blank()
     draw_distribution(
         axes, Distribution("length", "mine", {5: 1e-30, 8: 0.5, 9: 1e-9, 10: 0.5, 90: 2e-9}, 1, 9.0)
     )

@@ -8,7 +8,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from daily import daily
+from conformance.games import daily
 from repetition import one_in
 from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.checkerboards import mirror

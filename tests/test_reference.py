@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from daily import each_rule
+from conformance.games import each_rule
 from facts import Fact, facts
 from strategies import SMALL_GAMES
 from tilebase.counting.counts import CountResult

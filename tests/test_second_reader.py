@@ -38,6 +38,7 @@ from tilebase.files.run import read_journal, verify_run
 from tilebase.files.store import LayerStore
 from tilebase.files.winning import StoredSet
 from tilebase.game.game import Cells, Game
+from tilebase.objectives.objective import MEANINGS
 from tilebase.small.oracle import Layer
 from tilebase.tables.pruning import prune
 
@@ -66,7 +67,8 @@ TABLES: dict[str, tuple[Game, str, dict[str, Any]]] = {
     "2 bits": (Game("2x11", 8, walls=range(4, 22)), "win", {}),
     "a box": (Game("2x2x2", 8, spawn=0), "win,lower:uint32", {}),
     "all, discount": (Game("2x2", 16, limits="8,8/8,4"), MEANS, {"space": "all", "discount": "9/10"}),
-    "all": (Game("2x2", 32, limits="16,8/8,4"), ALL, {"space": "all"}),
+    "all": (Game("2x2", 32, limits="16,8/8,4"), ",".join(MEANINGS), {"space": "all"}),
+    "all, every type": (Game("2x2", 32, limits="16,8/8,4"), ALL, {"space": "all"}),
     "all, pattern": (
         Game("2x3", 16, limits="8,8,8/8,4,4", pattern="8,4,*/*,*,*"), "win,lower:uint16,guaranteed,moves",
         {"space": "all"},

@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from daily import daily
+from conformance.games import daily
 from tilebase.cli import main
 from tilebase.patterns.moves import replay
 from tilebase.patterns.rules import Rules, drops_made

@@ -23,9 +23,7 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, given, settings
-from schemathesis.specs.openapi.checks import positive_data_acceptance
 from uvicorn.server import ServerState
 
 from serving import SECONDS, Inside, Served, serving
@@ -770,12 +768,16 @@ def test_the_description_names_every_request(server: Served):
 
 @pytest.fixture(scope="module")
 def schema(tables: Path) -> Any:
+    import schemathesis
+
     collection = Collection([tables / "2x2-32", tables / "44-32", tables / "won.cert"])
     return schemathesis.openapi.from_asgi("/api/openapi.json", make_app(collection, rate=1e9))
 
 
 @pytest.mark.parametrize("number", range(len(OPERATIONS)), ids=[f"{o.method} {o.path}" for o in OPERATIONS])
 def test_answers_are_as_described(schema: Any, number: int) -> None:
+    from schemathesis.specs.openapi.checks import positive_data_acceptance
+
     operation = OPERATIONS[number]
     described = schema[operation.path][operation.method]
 

@@ -21,9 +21,8 @@ import numpy as np
 import pytest
 
 import stored
-from conformance.games import SMALL_GAMES
+from conformance.games import SMALL_GAMES, daily
 from conformance.games import boards_of as size_of
-from daily import daily
 from tilebase import WinningSet, check_certificate, errors, force, open_winning_set
 from tilebase.bdd import export
 from tilebase.bdd.export import check_export, write_set

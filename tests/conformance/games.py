@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from functools import cache
+from typing import Any
+
+import pytest
 
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.game.game import Game
@@ -156,3 +159,22 @@ def cover(games: Sequence[Game]) -> list[Game]:
 
 for small in filter(is_small, GAMES):  # the oracle asks for the same slides under each objective
     object.__setattr__(small, "slides", cache(small.slides))
+
+
+# -- what runs by default --------------------------------------------------------------------------
+
+
+def daily(values: Iterable[Any], chosen: Iterable[Any]) -> list[Any]:
+    """All values; those that are not chosen carry the marker `all`.  A tuple is a value for each name."""
+    kept = list(chosen)
+    return [
+        pytest.param(
+            *(one if isinstance(one, tuple) else (one,)), marks=[] if one in kept else pytest.mark.all
+        )
+        for one in values
+    ]
+
+
+def each_rule(games: Sequence[Game]) -> list[Any]:
+    """All games; by default a few in which each rule occurs that occurs in any."""
+    return daily(games, cover(games))

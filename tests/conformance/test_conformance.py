@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.engines import ENGINES, Bench, Engine, reachable_table, solution_of_all
-from conformance.games import GAMES, boards_of, cover, is_small, rules_of
+from conformance.games import GAMES, boards_of, cover, daily, is_small, rules_of
 from conformance.queries import QUERIES, VALUES, Found, Query, check_values, exact_values, objectives_of
-from daily import daily
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Number

@@ -31,7 +31,7 @@ from tilebase._kernels import bits, matrices
 from tilebase._kernels import dense as dense_kernels
 from tilebase._kernels import sweep as kernels
 from tilebase._kernels.packed import packed
-from tilebase.dense.backends.bits import NO_SUM, scratch
+from tilebase.dense.backends.bits import NO_SUM, paired, scratch
 from tilebase.dense.index import Part, cut_into_parts
 from tilebase.dense.sizes import Matrices, Words, half_counts
 from tilebase.dense.tables import classes_of, first_halves, free_cells, kernel_part, spawns
@@ -470,7 +470,7 @@ class SweepPass:
             there = self._states.get(total + more, {}).get(r)
             made = (a.spawns[e], b.spawns[e]), (c.spawns[e], d.spawns[e])
             found.append(bits.Successors(more if there else NO_SUM, *made, there or below))
-        return tuple(found)
+        return paired(found)
 
     # -- memory --------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import onward, unslide
 from tilebase._kernels.arguments import Numbers, Words
+from tilebase._kernels.packed import packed
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.notation import count_of, tile_text
 from tilebase.patterns.moves import carried, replay
@@ -67,8 +68,8 @@ class _Layers(ABC):
     """
 
     def __init__(self, rules: Rules, boards: unslide.Boards, width: int | None, effort: Effort) -> None:
-        self.rules, self.boards, self.width, self.effort = rules, boards, width, effort
-        self.scratch = make_scratch(rules, boards, effort.seed)
+        self.rules, self.boards, self.width, self.effort = rules, packed(boards), width, effort
+        self.scratch = packed(make_scratch(rules, boards, effort.seed))
         self.words = words_of(rules, boards.bits)
         self.random = np.random.default_rng(effort.seed)
         self.kept: dict[int, Words] = {}
@@ -308,10 +309,9 @@ class _Back(_Layers):
         return [layer - (1 << exponent >> 1) for exponent in self.rules.drops]
 
     def _step(self, keys: Words, begin: int, end: int, tables: tuple[Words, ...], used: Numbers) -> int:
+        both = tables if len(tables) == 2 else (*tables, *tables)  # or it is compiled for one alone
         return int(
-            unslide.expand(
-                keys, begin, end, self.boards, tables, used, self.leaves, self.choices, self.scratch
-            )
+            unslide.expand(keys, begin, end, self.boards, both, used, self.leaves, self.choices, self.scratch)
         )
 
     def _choose(self, keys: Words, width: int) -> Words:

@@ -6,7 +6,7 @@ nobody keeps.  Layers are in memory, or all but one are in files and read in win
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -229,7 +229,7 @@ class Bits:
         ended = rules.game.ended(total)
         (outer, inner), spawns = self._folded[ended], self._spawns[ended]
         out, patterns, mirrors = afters.arrays, rules.patterns, self._mirrors[0]
-        ups = tuple(
+        ups = paired(
             _above(spawns[e], 1 << (e - 1), states[e]) if e in states else _above(spawns[e], NO_SUM, afters)
             for e in self._exponents
         )
@@ -261,6 +261,12 @@ class Bits:
             kernels.slide_rows(job, units, top, bottom, right, mirrors, alike, by_left, layer, scratch)
 
         return along_rows
+
+
+def paired(ups: Iterable[kernels.Successors]) -> tuple[kernels.Successors, ...]:
+    """Return two also in games of one exponent, for which kernels are then not compiled again."""
+    found = tuple(ups)
+    return found if len(found) > 1 else (*found, found[0]._replace(units=NO_SUM))
 
 
 def _above(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Successors:
