@@ -7,7 +7,6 @@ from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
-from polars.testing import assert_frame_equal
 
 from following import visits
 from tilebase import Game, evaluate, open_table, solve
@@ -70,6 +69,9 @@ def test_visits_are_those_of_optimal_play(table):
 
 def test_a_policy_has_values_of_its_own(solved):
     """Those of random play follow from the file: a mean over the slides, and over the starts."""
+    import polars
+    from polars.testing import assert_frame_equal
+
     with open_table(solved(Game("2x3", 32))) as table:
         judged = judge(table, "random", symmetry="none", keep=True)
         same = [to_arrow(table, policy=one).read_all() for one in (judged, "random")]
