@@ -149,6 +149,8 @@ class Collection:
         """Serve also the tables that have come into the folders of tables since they were last read."""
         with self._lock:
             known = {entry.location for entry in self.entries.values()}
+            if self.library is not None:  # a table is complete there before its solver has ended
+                known |= {str(self.library / name) for name, one in self.entries.items() if not one.location}
             for folder in self._folders:
                 for name, location in _tables_of(folder):
                     if location not in known and len(self.entries) < MOST_SERVED:
