@@ -35,8 +35,11 @@ import numpy.typing as npt
 from tilebase.arrays import Flags, Floats, GameArrays, Keys, TableArrays, as_array
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
+from tilebase.game.findings import Finding
 from tilebase.game.game import Game
+from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import Value
 from tilebase.sparse.flow import even, largest
 from tilebase.tables.probe import Table, open_table
 
@@ -411,6 +414,17 @@ def _best(arrays: TableArrays, keys: Keys, _: Flags) -> Floats:
 def player_text(policy: str, by: Objective | None) -> str:
     """Return the name of a policy; of a table also by which objective it plays."""
     return policy if by is None else f"{policy}, which plays by {by}"
+
+
+def findings_of(
+    game: Game, what: str, policy: str, text: str, start: Value, kind: str = "rounded"
+) -> tuple[Finding, ...]:
+    """Return what a policy is worth, and optimal play; `what` says of which value."""
+    board, rules = title_of(game), rules_of(game)
+    return (
+        Finding(board, f"{what}, by the policy {policy}", text, kind, rules),
+        Finding(board, f"{what}, under optimal play", str(start), start.kind, rules),
+    )
 
 
 def find_policy(policy: Any) -> Any:

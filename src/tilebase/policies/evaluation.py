@@ -47,18 +47,12 @@ from tilebase.policies.asking import (
     as_policy,
     check_plays,
     find_policy,
+    findings_of,
     player_text,
     takes_arrays,
 )
 from tilebase.policies.following import Agent, Frame, Symmetry, back, follow
-from tilebase.policies.judging import (
-    Judgement,
-    cost_of,
-    findings_of,
-    judge,
-    regret_text,
-    worth_text,
-)
+from tilebase.policies.judging import Judgement, cost_of, judge, regret_text, worth_text
 from tilebase.policies.simulation import (
     CONFIDENCE,
     binomial_interval,

@@ -21,11 +21,10 @@ from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Game
-from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import difference_text, digits_text, rounded_text, share_text, short_number
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, Value
-from tilebase.policies.asking import as_policy, player_text
+from tilebase.policies.asking import as_policy, findings_of, player_text
 from tilebase.policies.following import (
     CHECKED,
     SYMMETRIES,
@@ -115,17 +114,6 @@ def worth_text(value: float, error: float, objective: Objective) -> str:
 def regret_text(regret: float, error: float, objective: Objective) -> str:
     """Return what a policy loses as it is printed; it is wrong by at most `error`."""
     return difference_text(regret, error, most=1 if objective.unit == "probability" else None)
-
-
-def findings_of(
-    game: Game, what: str, policy: str, text: str, start: Value, kind: str = "rounded"
-) -> tuple[Finding, ...]:
-    """Return what a policy is worth, and optimal play; `what` says of which value."""
-    board, rules = title_of(game), rules_of(game)
-    return (
-        Finding(board, f"{what}, by the policy {policy}", text, kind, rules),
-        Finding(board, f"{what}, under optimal play", str(start), start.kind, rules),
-    )
 
 
 @dataclass(frozen=True)
