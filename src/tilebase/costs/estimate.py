@@ -29,6 +29,7 @@ from tilebase.runtime.measured import DAY, duration, rounded
 from tilebase.runtime.progress import EXPECTED
 from tilebase.runtime.resources import Allowance
 from tilebase.runtime.rows import read_rows
+from tilebase.runtime.storage import folder_bytes
 
 LOG = logging.getLogger("tilebase")
 
@@ -250,7 +251,7 @@ def free_disk(folder: Path | None) -> float:
         there = next(path for path in [place, *place.absolute().parents] if path.exists())
         free = shutil.disk_usage(there).free
         if folder is not None and (folder / places.QUERY).exists():
-            free += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+            free += folder_bytes(folder)
     except (OSError, StopIteration):
         return math.inf
     return free

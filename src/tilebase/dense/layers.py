@@ -222,11 +222,6 @@ class RawLayer:
         self.path, self.size, self.dtype = path, size, dtype
         self.work = work
 
-    def write_all(self, values: Array) -> None:
-        """Write a whole layer."""
-        with storage_errors(self.path), open_own(self.path, "w+b", 0) as file:
-            write_all(file, values)
-
     def read_all(self) -> Array:
         """Return all values."""
         with storage_errors(self.path, "read"):

@@ -157,7 +157,8 @@ class InMemory(Workspace[L, L]):
         file = self._file(part_path(path), layer, DenseWork())
         data = layer.data  # a device copies them here each time
         with released_on_error(file):
-            file.write_all(data)
+            file.create()
+            file.write_at(0, data)
             file.rename(path)
         return checksum_of(data)  # not of the file, so that write errors are detected
 

@@ -99,6 +99,16 @@ def write_all(file: Any, data: Any) -> None:
         rest = rest[file.write(rest) :]
 
 
+def folder_bytes(folder: Path) -> int:
+    """Return the bytes of the files in a folder, of which others may be deleting some."""
+    found = 0
+    for path in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            about = path.lstat()
+            found += about.st_size * stat.S_ISREG(about.st_mode)
+    return found
+
+
 def make_folder(path: Path) -> None:
     """Make a folder that only tilebase names, unless it exists.  Raises `StorageError` if it is a link."""
     path.mkdir(exist_ok=True)

@@ -280,16 +280,14 @@ class Collection:
 
         Raises `UsageError` if pages may not, another game is being solved, or there is such a table.
         """
-        self._check_solves()
+        library, use = self._check_solves()
         with self._lock:
             if self.solving:
                 raise UsageError("another game is being solved: wait for it, or stop it")
             if name in self.entries and self.entries[name].state == "ready":
                 raise UsageError(f"{name} is solved already")
             self.failed = ""
-            assert self.library is not None
-            assert self._use is not None
-            run = partial(solve_into, self.library / name, game, objectives_of("win"), self._use)
+            run = partial(solve_into, library / name, game, objectives_of("win"), use)
             return self.solve(name, game, run)
 
     @property
@@ -297,11 +295,13 @@ class Collection:
         """Whether pages may solve games, and delete tables."""
         return self.library is not None and self._use is not None
 
-    def _check_solves(self) -> None:
-        if not self.solves:
+    def _check_solves(self) -> tuple[Path, Use]:
+        """Return where pages solve, and what they may use.  Raises `UsageError` if they may not."""
+        if self.library is None or self._use is None:
             raise UsageError(
                 "pages of this server solve nothing: start tilebase serve without tables and without --host"
             )
+        return self.library, self._use
 
     def kept(self) -> dict[str, Path]:
         """Return the folders of the tables in the library, and of those that are begun, by name."""
@@ -318,12 +318,12 @@ class Collection:
         Raises `UsageError` if pages may not, `MissingLayerError` if there is none, and `StorageError` if a
         process writes it, or its folder is a link, or holds something else: then nothing is deleted.
         """
-        self._check_solves()
+        library, _ = self._check_solves()
         with self._lock:
             path = self.kept().get(name)
-            if path is None or self.library is None:
+            if path is None:
                 raise MissingLayerError(f"the library has no table {name[:80]!r} that can be deleted")
-            if path.resolve() != self.library.resolve() / path.relative_to(self.library):
+            if path.resolve() != library.resolve() / path.relative_to(library):
                 raise StorageError(f"cannot delete {name}: it is a link to another folder")
             delete_run(path, damaged=True, table=True)
             self._open.clear()  # open files would keep the disk's space

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Literal
 
 from tilebase.costs.estimate import WORTH_BYTES, free_disk, number_in_words
@@ -25,6 +23,7 @@ from tilebase.objectives.numbers import byte_text, chance_text
 from tilebase.objectives.values import Unknown, value_document
 from tilebase.questions.fitting import Fit, catalogue, fits, shape_of
 from tilebase.runtime.progress import Progress, describe
+from tilebase.runtime.storage import folder_bytes
 from tilebase.small.diagrams import BEST
 from tilebase.small.graphs import SPECIALS
 from tilebase.small.layered import EDGE, Edge, Picture, boards_node, pill
@@ -72,18 +71,9 @@ def library(collection: Collection) -> Document:
         "token": collection.token if collection.solves else None,
         "failed": collection.failed or None,
         "busy": busy() or None,
-        "kept": {name: byte_text(_bytes_of(path)) for name, path in collection.kept().items()},
+        "kept": {name: byte_text(folder_bytes(path)) for name, path in collection.kept().items()},
         "tables": [fit_document(collection, fit) for fit in catalogue()],
     }
-
-
-def _bytes_of(folder: Path) -> int:
-    """Return the bytes of the files in a folder, in which others may be deleting some."""
-    found = 0
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):
-            found += path.lstat().st_size
-    return found
 
 
 def fit_document(collection: Collection, fit: Fit) -> Document:

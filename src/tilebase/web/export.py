@@ -39,7 +39,7 @@ from tilebase.objectives.objective import Objective, potentials
 from tilebase.objectives.values import value_document
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.storage import write_whole
+from tilebase.runtime.storage import folder_bytes, write_whole
 from tilebase.sparse.flow import Walk, best_slides, even, ratings
 from tilebase.sparse.reading import MISSING, LayerReader, Links, ReadLayer, distinct
 from tilebase.tables.probe import Table, afterstate_counts, open_table, reachable_folder
@@ -150,7 +150,7 @@ def export_page(
         states, leaves, files_of_policy = _write_policy(opened, reader, chosen, folder, progress)
         header = _header(opened, chosen, states, leaves) | files_of_policy
         _write_page(folder, opened.game, header)
-    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    size = folder_bytes(target)
     policy = files_of_policy["policy"]["bytes"]
     return ExportedPage(target, chosen.label, states, policy, size, leaves)
 
