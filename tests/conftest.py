@@ -7,7 +7,8 @@ import os
 import shlex
 import shutil
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from serving import SECONDS
+from serving import BROWSED, SECONDS
 from tilebase import solve
 from tilebase.cli import main
 from tilebase.cluster.pieces import ThreadExecutor
@@ -55,22 +56,43 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+_OPEN: list[tuple[ExitStack, Browser]] = []
+
+
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser() -> Browser:
     """Debian's Chromium, which scripts/test installs where it may.
 
-    For one module at a time: while it is open, its event loop keeps others in this thread from running.
+    It stays until the next test is of a file without a browser: while it is open, its event loop keeps others
+    in this thread from running.
     """
     executable = shutil.which("chromium")
     if executable is None:
         pytest.skip("the system package chromium is missing, in which the pages are tested")
-    expect.set_options(timeout=1000 * SECONDS)
-    with sync_playwright() as playwright:
+    if not _OPEN:
+        expect.set_options(timeout=1000 * SECONDS)
+        stack = ExitStack()
+        playwright = stack.enter_context(sync_playwright())
         chromium = playwright.chromium.launch(
-            executable_path=executable, args=["--no-sandbox", "--disable-gpu"]
+            executable_path=executable,
+            args=[
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-site-isolation-trials",
+                "--renderer-process-limit=1",
+            ],
         )
-        yield chromium
-        chromium.close()
+        stack.callback(chromium.close)
+        _OPEN.append((stack, chromium))
+    return _OPEN[0][1]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, None, None]:
+    """Close the browser behind the last of its tests."""
+    yield
+    if _OPEN and (nextitem is None or nextitem.nodeid.partition("::")[0] not in BROWSED):
+        _OPEN.pop()[0].close()
 
 
 @pytest.fixture(scope="module")

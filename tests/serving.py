@@ -25,6 +25,10 @@ from urllib.parse import quote, urlencode, urlsplit
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+BROWSED = tuple(
+    f"tests/test_{name}.py" for name in ("export_page", "page", "library", "notebook", "language")
+)
+"""Files whose tests open pages: one process takes all, so that one browser is enough (`conftest.browser`)."""
 SECONDS = 60
 """How long a test waits for what must appear: long enough for a machine that is busy otherwise."""
 
