@@ -57,7 +57,7 @@ def command(
     log: Annotated[
         str | None,
         Parameter(
-            help="Append the steps of the engines to this file; - is standard error.",
+            help="Append the steps of the engines to this file, or with - to standard error.",
             allow_leading_hyphen=True,
             group=EVERY,
         ),
