@@ -117,10 +117,10 @@ def check_pattern(
     """Check that the goal tile can be forced from every board that holds the pattern of a game.
 
     Only the goal tile wins here.  The limits of the game hold during play.  `fillings` are limits for the
-    other cells of the boards that hold the pattern; the default is the limits of the game.  Without both,
-    the other cells take all tiles below the goal.  A check `within` a number of slides needs fewer boards.
-    Finished layers are stored in `folder`, to continue after an interruption; None: a temporary folder.
-    `use` are the keywords of `Use`.
+    other cells of the boards that hold the pattern; the default is the limits of the game.  Without both, the
+    other cells have all tiles below the goal.  A check `within` a number of slides needs fewer boards.
+    Finished layers are stored in `folder`, to continue after an interruption; None: a temporary folder. `use`
+    are the keywords of `Use`.
 
     Raises `GameError` for invalid fillings, `UsageError` for a game without goal or pattern or an invalid
     number of slides, `ResourceError` if it does not fit into memory or takes more than a week (unless

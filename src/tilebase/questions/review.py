@@ -254,21 +254,21 @@ def review(
     Parameters
     ----------
     table:
-        Any table, or where `open_table` finds it.  If its game has x that move, boards may be real boards, as
-        for `Table.probe`.
+        Any table, or its location for `open_table`.  If its game has x that move, boards may be real boards,
+        as for `Table.probe`.
     text:
-        A saved game, a replay of 2048verse.com, or a list of positions, one a line.  Slides are made by the
-        plain rules, so the game may begin before the table's and end after it.  Positions that the
-        table does not hold count as unknown.
+        A saved game, a replay of 2048verse.com, or a list of positions, one on each line.  Slides follow the
+        plain rules, so the game may begin before that of the table and end after it.  Positions that the
+        table does not contain count as unknown.
     objective:
         As for `Table.probe`.
     progress:
-        Called with how far the review is, at most ten times a second.
+        Called with the progress of the review, at most ten times a second.
 
     Raises
     ------
     BoardError
-        If the text is not a written game; the sentence has the number of the move or line.
+        If the text is not a written game; the message has the number of the move or line.
     UsageError
         If the table has no such objective.
     CorruptError
