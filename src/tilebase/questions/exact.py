@@ -462,7 +462,7 @@ def _decimal(value: Fraction) -> str:
 
 @dataclass(frozen=True)
 class ExactCheck:
-    """How far the floats of a table are from the exact values.
+    """The distances of the floats of a table from the exact values.
 
     Attributes
     ----------

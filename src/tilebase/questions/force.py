@@ -372,7 +372,7 @@ class StartVerdict:
 
 @dataclass(frozen=True, repr=False)
 class Starts(Reported):
-    """From which starts of two tiles a goal can be forced: one of each orbit."""
+    """The starts of two tiles from which a goal can be forced, one of each orbit."""
 
     facts = ("game", "boards", "forced", "undecided")
 

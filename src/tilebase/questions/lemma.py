@@ -66,7 +66,7 @@ class PatternCheck(Reported):
     boards:
         Boards solved.
     fillings:
-        Boards that hold the pattern, with the player to move: all fillings of the other cells.
+        The number of boards with the pattern and the player to move: all fillings of the other cells.
     within:
         The number of slides that the player may use; None for any number.
     holds:
@@ -149,14 +149,14 @@ def check_pattern(
 
 @dataclass(frozen=True, repr=False)
 class FillingSample(Reported):
-    """What the search finds out about random fillings.
+    """The results of the search for random fillings.
 
     Attributes
     ----------
     game:
         The game, with the pattern.
     won, undecided:
-        From how many fillings the goal can be forced, and for how many time ran out.
+        The number of fillings from which the goal can be forced, and of those for which time ran out.
     lost:
         The fillings from which it cannot be forced.
     seconds:

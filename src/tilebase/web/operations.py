@@ -298,8 +298,8 @@ OPERATIONS: tuple[Operation, ...] = (
         _library, schemas.LIBRARY, cost=lambda _: 100,
     ),
     Operation(
-        "GET", "/api/answers", "Look a board up in all tables, and list what could be solved for it.", _answers,
-        schemas.FITTING, (BOARD,), cost=lambda _: 100,
+        "GET", "/api/answers", "Look a board up in all tables, and list what could be solved for it.",
+        _answers, schemas.FITTING, (BOARD,), cost=lambda _: 100,
     ),
     Operation(
         "POST", "/api/solve", "Solve a table into the library, or continue.", _begin, component("Served"),
@@ -317,8 +317,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET", "/api/tables/{name}", "Describe a game and its table.", _game, component("Game"), (NAME,)
     ),
     Operation(
-        "GET", "/api/probe", "Look up a position: its value, and those of its slides.", _probe, component("Position"),
-        (TABLE, BOARD, OBJECTIVE),
+        "GET", "/api/probe", "Look up a position: its value, and those of its slides.", _probe,
+        component("Position"), (TABLE, BOARD, OBJECTIVE),
     ),
     Operation(
         "POST", "/api/probe", "Look up as many as 1,000 positions.", _probe_batch, schemas.ANSWERS,
