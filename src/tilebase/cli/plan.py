@@ -101,8 +101,8 @@ def formations(
 
     For one goal, the quickest formations come first, games on a smaller board last, and the best chance to
     win is named. Without a goal, the list has the number of free cells, the known chance to win the largest
-    goal, and the time to solve each goal; "no" means that the engine refuses it. A chance is known if we
-    solved a table once. In games on a smaller board, the x are walls. A ~ marks an estimated number of
+    goal, and the time to solve each goal; "no" means that the engine refuses it. A chance is known if its
+    table was solved once. In games on a smaller board, the x are walls. A ~ marks an estimated number of
     positions. Times are those with a table (-o); without one, a pass over all boards may be quicker. tilebase
     explain 442 draws a formation.
 

@@ -84,10 +84,10 @@ def probe(
 ) -> int:
     """Look a board up in a table: its value, and the best slide.
 
-    Of a formation, type the board that you play: probe finds the large tiles, in any rotation or reflection.
-    In a folder of tables, looks the board up in every table that fits. Without a table, does so in your
-    library; if no table fits, lists tables that would, with time, disk and command. In a winning set that
-    tilebase force diagrams -o wrote, prints whether one side wins, and after which slides.
+    For a formation, type the board that you play: probe finds the large tiles, in any rotation or reflection.
+    In a folder of tables, every table that fits answers. Without a table, those of your library answer; if
+    none fits, probe lists tables that would, with time, disk and command. For a winning set that tilebase
+    force diagrams -o wrote, prints whether one side wins, and after which slides.
 
     tilebase probe 3x3-512/ "2,0,0/4,8,2/16,32,64"
 

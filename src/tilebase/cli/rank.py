@@ -39,9 +39,9 @@ def rank(
     """Count all boards within limits, or rank one.
 
     Counts by combinatorics, without playing: all boards, and an upper bound of the states among them. Also
-    prints the memory that a pass over all boards needs for layers, three and the one that it makes; tables
-    and the program need more. Boolean values are bits if this saves memory. CSV and Parquet have rows by sum,
-    and --record sizes.svg draws them. tilebase plan estimates the memory and time of a pass.
+    prints the memory that a pass over all boards needs for its four layers; tables and the program need more.
+    Boolean values are bits if this saves memory. CSV and Parquet have rows by sum, and --record sizes.svg
+    draws them. tilebase plan estimates the memory and time of a pass.
 
     tilebase rank 4x4 256
 
