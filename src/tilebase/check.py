@@ -160,7 +160,7 @@ class Rules:
     limits:
         For each cell the largest tile; 0 where an x always stands.
     count:
-        How many x there are.
+        The number of x.
     masks:
         Boards of x and empty cells.
     patterns:

@@ -381,7 +381,7 @@ class Starts(Reported):
 
     @property
     def boards(self) -> int:
-        """How many starts there are."""
+        """The number of starts."""
         return sum(one.boards for one in self.starts)
 
     @property

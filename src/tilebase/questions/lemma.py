@@ -176,7 +176,7 @@ class FillingSample(Reported):
 
     @property
     def fillings(self) -> int:
-        """How many fillings were drawn."""
+        """The number of fillings that were drawn."""
         return self.won + self.undecided + len(self.lost)
 
     def asked(self) -> tuple[Finding, ...]:

@@ -146,12 +146,12 @@ class Review:
 
     @property
     def reviewed(self) -> int:
-        """How many slides have a known loss."""
+        """The number of slides with a known loss."""
         return len(self.losses)
 
     @property
     def unknown(self) -> int:
-        """How many slides were made whose loss is not known."""
+        """The number of slides whose loss is not known."""
         return sum(bool(move.slides) and move.loss is None for move in self.moves)
 
     @property
@@ -161,12 +161,12 @@ class Review:
 
     @property
     def agreed(self) -> int:
-        """How many slides are among the best."""
+        """The number of slides that are among the best."""
         return sum(move.agreed for move in self.moves)
 
     @property
     def mistakes(self) -> int:
-        """How many slides lost a thousandth of the value or more."""
+        """The number of slides that lost a thousandth of the value or more."""
         return sum(move.mistake for move in self.moves)
 
     @property
