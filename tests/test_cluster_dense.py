@@ -218,7 +218,7 @@ def test_a_worker_with_little_memory_does_fewer_batches_at_once(tmp_path, monkey
     (one,) = parse_objectives("lower")
     index, plans = PerfectIndex(SMALL), list[Plan]()
     ample = shared.worker_plan(index, one, Allowance(memory=4 << 30, threads=4))
-    for spare in range(1 << 14, 1 << 20, 1 << 14):
+    for spare in range(1 << 17, 1 << 19, 1 << 17):
         with suppress(ResourceError):
             plans.append(shared.worker_plan(index, one, Allowance(memory=ample.base + spare, threads=4)))
     assert {plan.at_once for plan in plans} == {1, 2, 4}

@@ -123,7 +123,7 @@ def test_a_game_that_one_slide_ends(tmp_path):
 
 
 def test_a_script_with_types_runs(solved):
-    """mypy checks it in `tests/test_project.py`."""
+    """Its types are checked in `tests/test_project.py`."""
     assert typed_script.report(str(solved(SMALL))).startswith("0.0828")
 
 

@@ -1,4 +1,4 @@
-"""A script as a user writes one: `tests/test_project.py` checks that mypy --strict accepts it."""
+"""A script as a user writes one: `tests/test_project.py` checks that the types of its calls are right."""
 
 from __future__ import annotations
 

@@ -17,14 +17,15 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import gc
 import hashlib
 import inspect
 import os
 import re
 import shutil
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.typing.templates import infer_global, make_intrinsic_template
 from numba.extending import intrinsic, overload
 
-from tilebase._kernels.machine_code import load_machine_code, one_process, say_uncached
+from tilebase._kernels.machine_code import load_machine_code, one_process, part_options, say_uncached
 from tilebase._kernels.packed import packed_type
 from tilebase.runtime.paths import cache_folder
 
@@ -181,13 +182,26 @@ def _compiled(function: Callable[..., Any]) -> Any:
             say_uncached("no folder for them can be written")
         for callee in _callees(function):
             callee.call()
-        if folder is None:
-            return compile_alone(signature)
-        with one_process(Path(folder) / f"{function.__qualname__}.lock"):
-            return compile_alone(signature)
+        with without_collector():
+            if folder is None:
+                return compile_alone(signature)
+            with one_process(Path(folder) / f"{function.__qualname__}.lock"):
+                return compile_alone(signature)
 
     found.compile = compile_with_callees  # Numba calls it for each new combination of types
     return found
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Look for no garbage meanwhile: the compiler makes a million objects that stay until it ends."""
+    found = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if found:
+            gc.enable()
 
 
 def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -228,17 +242,19 @@ def scalar(function: Callable[..., Any]) -> Any:
 
     Python cannot call it: wrappers for Python would take as long to compile as the function itself.
     """
-    if PLAIN:
-        return function
-    return numba.njit(nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return _part(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Make a function for kernels that is always inlined: one for a few boards, with named tuples."""
+    return _part(function, forceinline=True)
+
+
+def _part(function: Callable[..., Any], **options: Any) -> Any:
     if PLAIN:
         return function
     return numba.njit(
-        nogil=True, _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+        nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, **part_options(), **options
     )(function)  # fmt: skip
 
 

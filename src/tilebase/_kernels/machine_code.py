@@ -1,4 +1,4 @@
-"""Compiled kernels in Numba's cache: loaded as machine code, without their LLVM bitcode, and checked before.
+"""How kernels become machine code, are kept in Numba's cache, checked and loaded without their LLVM bitcode.
 
 Numba keeps two forms of a compiled function: machine code, and bitcode, from which it compiles the function
 into others.  It parses the bitcode of each function that it loads, and looks at each symbol of it: three
@@ -7,8 +7,11 @@ quarters of the time that loading takes, 0.1 s of a command.  A kernel is rarely
 
 Nor does Numba notice a damaged file: machine code with a wrong byte ends the process without a word.
 
+Numba also optimises each function, makes machine code of it, and does both again in each function that it
+is compiled into.  Here a part of kernels is only compiled into them: a dense kernel takes a seventh less.
+
 All of this uses private parts of Numba.  So it is done only under the releases with which it was tried
-(`TRIED`); under another one Numba loads kernels its own way.
+(`TRIED`); under another one Numba compiles and loads kernels its own way.
 """
 
 from __future__ import annotations
@@ -24,13 +27,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numba
 from llvmlite import binding
 from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompileResult, compile_result
+from numba.core.compiler import Compiler, CompileResult, compile_result
 
 from tilebase.runtime import system
 from tilebase.runtime.paths import NO_CACHE
@@ -43,10 +47,23 @@ PATIENCE = 60.0
 """Seconds after which a kernel is compiled here, though another process has begun to: a process can hang."""
 
 
+def is_tried() -> bool:
+    """Return whether this release of Numba is one with which private parts of it were tried."""
+    found = TRIED[0] <= numba.version_info.short <= TRIED[1]
+    if not found:
+        LOG.debug("Numba %s, which was not tried, compiles and loads kernels its own way", numba.__version__)
+    return found
+
+
+@cache
+def part_options() -> dict[str, Any]:
+    """Return the options of Numba with which a function becomes a `Part`."""
+    return {"pipeline_class": PartCompiler} if is_tried() else {}
+
+
 def load_machine_code(kept: Any) -> None:
     """Let a cache of Numba check its files and load machine code only, under a release that was tried."""
-    if not TRIED[0] <= numba.version_info.short <= TRIED[1]:
-        LOG.debug("Numba %s, which was not tried, loads kernels its own way", numba.__version__)
+    if not is_tried():
         return
     kept._cache_file = CheckedFiles.of(kept._cache_file)
 
@@ -132,6 +149,34 @@ def _checked(path: str) -> bytes:
     if zlib.crc32(found[:-4]).to_bytes(4, "little") != found[-4:]:
         raise FileNotFoundError(f"{path} is damaged")
     return found[:-4]
+
+
+class Part(JITCodeLibrary):  # type: ignore[misc]
+    """A function that is only compiled into others: neither optimised nor made machine code by itself."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, _name: str) -> int:
+        """There is none: no process calls it."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """What Numba tells, once a function is compiled, where its constants of Python are: it has none."""
+        return SimpleNamespace(set_env=lambda _name, _environment: None)
+
+
+class PartCompiler(Compiler):  # type: ignore[misc]
+    """What compiles parts."""
+
+    def __init__(self, typing: Any, target: Any, _library: Any, *settings: Any) -> None:
+        super().__init__(typing, target, Part(target.codegen(), "part"), *settings)
 
 
 class MachineCode(JITCodeLibrary):  # type: ignore[misc]

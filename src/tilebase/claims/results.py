@@ -272,7 +272,7 @@ def _open() -> Iterator[Result]:
 
 def _of_row(name: str, group: str, row: Mapping[str, str], **more: Any) -> Result:
     """Return a result with the columns of a row that it has, too."""
-    columns = {one.name: row[one.name] for one in fields(Result) if one.name in row}
+    columns: dict[str, Any] = {one.name: row[one.name] for one in fields(Result) if one.name in row}
     return Result(name, group, **(columns | {"took": took_of(row)} | more))
 
 

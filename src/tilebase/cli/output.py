@@ -69,6 +69,10 @@ class Readable:
         """Write some text."""
         return self.rich_proxied_file.write(readable(text))
 
+    def flush(self) -> None:
+        """Hand over what was written."""
+        self.rich_proxied_file.flush()
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.rich_proxied_file, name)
 

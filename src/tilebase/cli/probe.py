@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.library import is_board_alone, offer, open_library
 from tilebase.cli.options import ShownOptions
-from tilebase.errors import MissingBoardError, MissingLayerError, StorageError, UsageError, sentence
+from tilebase.errors import MissingBoardError, MissingLayerError, UsageError, sentence
 from tilebase.game.game import NOTHING, Game
 from tilebase.game.names import title_of
 from tilebase.objectives.values import value_document
@@ -48,7 +48,7 @@ def _holds_values(name: str) -> bool:
         return True
     try:
         return bool(mode_of(path / places.TABLE)) or holds_tables(name)
-    except (OSError, StorageError):  # a board may be too long for the name of a file
+    except OSError:  # a board may be too long for the name of a file
         return False
 
 

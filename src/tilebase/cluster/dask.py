@@ -205,7 +205,7 @@ def _connect(address: str, security: Any) -> Client:
         return Client(
             address, timeout=CONNECT_SECONDS, set_as_default=False, name="tilebase", security=security
         )
-    except (OSError, TimeoutError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise ClusterError(
             f"no scheduler answers at {address}: start one with dask scheduler, or use --cluster local:4"
         ) from error

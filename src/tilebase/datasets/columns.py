@@ -165,7 +165,8 @@ class Columns:
         self.arrays = TableArrays(table, objective)
         if (visits or policy is not None) and kind != "states":
             raise UsageError("play is followed on states: leave visits and policy out for afterstates")
-        self._kind, self._met = kind, optimal_visits(self.arrays) if visits else None
+        self._kind: Kind = kind
+        self._met = optimal_visits(self.arrays) if visits else None
         self._splits = splits
         self._about = {
             "game": self.arrays.game.identity, "objective": self.arrays.objective.identity, "kind": kind,

@@ -18,7 +18,7 @@ STEP = CELL + GAP
 FPS = 4
 """Boards that are shown a second."""
 ROWS = ("75557 26227 71747 71717 55711", "74717 74757 71111 75757 75717", "25000 05250")
-DIGITS = dict(zip("0123456789^x", " ".join(ROWS).split(), strict=True))
+DIGITS: dict[str, str] = dict(zip("0123456789^x", " ".join(ROWS).split(), strict=True))
 """The rows of each character from the top, three pixels as an octal digit."""
 
 

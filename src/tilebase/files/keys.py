@@ -119,12 +119,12 @@ def joined(parts: Sequence[Keys]) -> Keys:
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.uint64), *parts])
 
 
-def regrouped(parts: Iterable[Sequence[Array]], size: int) -> Iterator[list[Array]]:
+def regrouped(parts: Iterable[list[Array]], size: int) -> Iterator[list[Array]]:
     """Yield the rows of all parts, which are some columns, in pieces of `size`; only the last may be shorter.
 
     None is empty.
     """
-    waiting: list[Sequence[Array]] = []
+    waiting: list[list[Array]] = []
     count = 0
     for part in parts:
         waiting.append(part)

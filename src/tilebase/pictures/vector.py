@@ -121,7 +121,7 @@ def _rectangle(element: ElementTree.Element, pen: _Pen) -> Patch:
     width, height = (
         whole[name] if element.attrib[name] == "100%" else float(element.attrib[name]) for name in whole
     )
-    box = BoxStyle.Round(pad=0, rounding_size=pen.scale * float(element.get("rx", 0)))
+    box = BoxStyle("Round", pad=0, rounding_size=pen.scale * float(element.get("rx", 0)))
     return FancyBboxPatch(
         pen.at(x, y), pen.scale * width, pen.scale * height, boxstyle=box, **pen.style(element)
     )

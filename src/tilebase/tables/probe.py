@@ -244,14 +244,14 @@ class Table(Solved):
         found = (find_objective(self.objectives, word) for word in words)
         return next(filter(None, found), self.objectives[0])
 
-    def meaning(self, label: str | None = None) -> str:
+    def meaning(self, objective: str | None = None) -> str:
         """Return the meaning, in words, of the values that `probe` returns for this label."""
-        chosen = self._choose(label)
+        chosen = self._choose(objective)
         return chosen[0].text if len(chosen) == 1 else INTERVAL
 
-    def unit(self, label: str | None = None) -> Unit:
+    def unit(self, objective: str | None = None) -> Unit:
         """Return the unit of the values that `probe` returns for this label."""
-        return self._choose(label)[0].unit
+        return self._choose(objective)[0].unit
 
     def _choose(self, label: str | None) -> tuple[Objective, ...]:
         if label is not None:

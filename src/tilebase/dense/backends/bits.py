@@ -66,9 +66,9 @@ class BitLayer:
     def buffer(self) -> Array:
         return self.data
 
-    def load(self, words: Array) -> None:
-        if words.base is not self.words:
-            self.data[:] = words
+    def load(self, values: Array) -> None:
+        if values.base is not self.words:
+            self.data[:] = values
 
     def fill(self, value: Any) -> None:
         # Bits beyond the last board of a row are 0.

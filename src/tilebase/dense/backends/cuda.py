@@ -116,7 +116,7 @@ class DeviceLayer(DenseLayer):
         self._memory = memory  # only now: a buffer that could not be had is not given back
         self.values = self._buffer[: FIRST + self.map.size]
         self.arrays = Values(self.values, where.offsets)
-        self.values[:FIRST].copy_to_device(front)
+        self.values[:FIRST].copy_to_device(front)  # type: ignore[attr-defined]
 
     def numpy(self) -> Array:
         found: Array = self.values.copy_to_host()
