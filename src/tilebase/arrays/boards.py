@@ -174,7 +174,7 @@ class GameArrays:
 
     @property
     def order(self) -> int:
-        """How many symmetries the game has."""
+        """The number of symmetries of the game."""
         return len(symmetries(self.game))
 
     @property

@@ -47,11 +47,11 @@ class RunOptions:
         Path | None,
         Parameter(
             name=["--output", "-o"],
-            help="Folder of the run, which --keep fills; the same command continues there. Default: one in "
-            "your state folder is used and removed at the end.",
+            help="Folder of the run; the same command continues there. Default: a folder that is "
+            "removed at the end.",
         ),
     ] = None
-    keep: Annotated[str, Parameter(help="What stays in the folder: counts, afterstates, states.")] = "counts"
+    keep: Annotated[str, Parameter(help="What the folder keeps: counts, afterstates or states.")] = "counts"
     cluster: ClusterOption = None
 
 
@@ -65,7 +65,7 @@ def count(
         str | None, Parameter(help="Rows by sum, by max (the largest tile), or by sum,max.")
     ] = None,
     lookahead: Annotated[
-        bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
+        bool, Parameter(negative=(), help="Omit states that are won or lost within one move.")
     ] = False,
     work: RunOptions = RunOptions(),
     shown: ShownOptions = ShownOptions(),
@@ -73,10 +73,10 @@ def count(
 ) -> int:
     """Count every state that can occur.
 
-    Up to symmetry and without it. States are boards with the player to move; live ones have an allowed slide;
-    winning ones have a slide that makes the goal. Boards that hold the goal are not counted: play has ended.
-    Afterstates are boards after a slide. Raw counts are without symmetry. --record counts.svg draws them. An
-    upper bound of the states, by combinatorics, is in tilebase rank.
+    States are boards with the player to move. Live states have an allowed slide, winning ones a slide that
+    makes the goal. Afterstates are boards after a slide. Boards with the goal are not counted, since play has
+    ended. Rotations and reflections of a board count once; raw counts include each. --record counts.svg draws
+    the counts. tilebase rank prints an upper bound of the states, by combinatorics.
 
     tilebase count 3x3 1024
 

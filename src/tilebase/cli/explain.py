@@ -27,9 +27,9 @@ def explain(
     ],
     shown: ShownOptions = ShownOptions(),
 ) -> int:
-    """Say what a word means: objectives, rules, formations, benchmarks.
+    """Explain a word: objectives, rules, formations, benchmarks.
 
-    Without a word, all words are listed. Of a board, the games that have it are listed.
+    Without a word, lists all words. Of a board, lists the games that have it.
 
     tilebase explain guaranteed
 

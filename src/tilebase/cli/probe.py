@@ -27,7 +27,7 @@ TableArgument = Annotated[str, Parameter(help="Folder, zip file or URL of a tabl
 LocalTableArgument = Annotated[str, Parameter(help="Folder of a table on this machine.")]
 LabelOption = Annotated[
     str | None,
-    Parameter(help="Which of the table's objectives; default: the first, or the interval."),
+    Parameter(help="Objective of the table; default: the first, or the interval."),
 ]
 
 
@@ -64,8 +64,8 @@ def probe(
     table: Annotated[
         str,
         Parameter(
-            help="Folder, zip file or URL of a table or a winning set, a certificate, or a folder of tables. "
-            "Without one, your library answers."
+            help="Folder, zip file or URL of a table or a winning set, a certificate, or a folder of "
+            "tables. Default: your library."
         ),
     ],
     board: Annotated[
@@ -77,18 +77,17 @@ def probe(
     ] = None,
     *,
     after: Annotated[
-        bool, Parameter(negative=(), help="The board is one after a slide, and a spawn comes next.")
+        bool, Parameter(negative=(), help="The board is one after a slide, before the spawn.")
     ] = False,
     objective: LabelOption = None,
     shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Look a board up in a table: its value, and the best slide.
 
-    If the game of the table has x that move, give the board that you play: the command finds which tiles
-    are large, and how the board is rotated or mirrored. In a folder that holds tables in subfolders, all
-    tables that fit the board answer. Without a table your library answers; if none of its tables fits, the
-    command lists those that would, with time, disk and command. In a winning set that tilebase force -o
-    wrote: whether one side wins, and after which slides.
+    For a formation, type the board that you play: probe finds the large tiles, in any rotation or reflection.
+    In a folder of tables, every table that fits answers. Without a table, those of your library answer; if
+    none fits, probe lists tables that would, with time, disk and command. For a winning set that tilebase
+    force diagrams -o wrote, prints whether one side wins, and after which slides.
 
     tilebase probe 3x3-512/ "2,0,0/4,8,2/16,32,64"
 

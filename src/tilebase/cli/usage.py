@@ -93,7 +93,7 @@ def every_command(console: Console, options: ConsoleOptions, panel: HelpPanel) -
         console.print(Text(f"{ALL} describes these, too."))
     if _OF_ALL.get():
         wide = max(len(command) for command, _ in EXAMPLES)
-        lines = ["Environment variables (tilebase explain NAME says what each is for):"]
+        lines = ["Environment variables (tilebase explain NAME describes one):"]
         lines += [fill(" ".join(VARIABLES), 80), ""]
         lines += [f"{command:{wide}}  {what}" for command, what in EXAMPLES]
         console.print(Text("\n".join(["", *lines])), soft_wrap=True)

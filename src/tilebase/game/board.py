@@ -54,9 +54,9 @@ class Board:
     Raises
     ------
     BoardError
-        If the game has no such board.  A won board is accepted, since `slides` leads to it, and can
-        be drawn.  But it has no key and is not read back, since the game is over.  The same holds for
-        a board with a tile that is too large for a key.
+        If the game has no such board.  A won board is accepted and can be drawn, since `slides` leads to it.
+        But it has no key and cannot be read back, since the game is over.  The same holds for a board with a
+        tile that is too large for a key.
 
     >>> Board.parse(Game("2x2", 32), "2,4/0,8").slides()["down"].text
     '0,4/2,8'
@@ -217,7 +217,7 @@ class Board:
     def spawns(self) -> list[tuple[Board, Fraction]]:
         """Return the states that a spawn on this board makes, with their probabilities.
 
-        None at the horizon.
+        There are none at the horizon.
         """
         return [(Board(self.game, state), p) for state, p in self.game.spawns(self.cells)]
 

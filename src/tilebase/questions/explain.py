@@ -58,11 +58,11 @@ class Explanation:
 
 
 def explain(word: str) -> tuple[Explanation, ...]:
-    """Return what a word means: more than one meaning if, for example, a rule and a term have one name.
+    """Return the meanings of a word: more than one if, for example, a rule and a term have the same name.
 
-    A plural finds the singular; a name of several words without a meaning of its own, such as ``raw states``,
-    finds those of all its words.  A word without any, such as ``lemma1``, finds rules and terms that use it.
-    A kind, such as ``rules``, also finds all words of this kind, unless there are many: formations, terms.
+    A plural finds the singular.  If a name of several words, such as ``raw states``, has no meaning, it finds
+    those of all its words.  A word without a meaning, such as ``lemma1``, finds rules and terms that use it.
+    A kind, such as ``rules``, also finds all words of this kind, unless there are many (formations, terms).
 
     Raises `UsageError`, which names the nearest words, if nothing has this name.
 
