@@ -290,10 +290,15 @@ def test_the_help_names_shared_options_and_describes_them_on_request(command, pr
         ("winning sets", ["winning set"]),
         ("losses", ["loss", "loss"]),
         ("masks", ["masks"]),
+        ("v q_left", ["v", "q_left"]),
     ],
 )
 def test_explain_knows_the_rows_of_count_and_plurals(word, found):
     assert [one.word for one in explain(word)] == found
+
+
+def test_explain_tells_the_words_that_it_knows(printed):
+    assert "\nsurvival (objective): " in printed("explain undo survival lowr", status=2)
 
 
 def test_a_word_without_a_meaning_of_its_own_finds_what_speaks_of_it() -> None:

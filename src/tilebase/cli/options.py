@@ -64,7 +64,7 @@ ClusterOption = Annotated[
 ObjectiveOption = Annotated[
     str,
     Parameter(
-        help=f"{', '.join(MEANINGS)}; several with commas, a type of value after a colon: win:float32, a "
+        help=f"{', '.join(f'{name} ({one.text})' for name, one in MEANINGS.items())}; several with commas, a type of value after a colon: win:float32, a "
         "discount after an @: win@0.99. lower,upper prove an interval."
     ),
 ]
