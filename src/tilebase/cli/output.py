@@ -222,7 +222,7 @@ class Shown:
     ) -> Shown:
         """Return what the options ask for; `pictures` are the suffixes of pictures that the command draws.
 
-        They need matplotlib if they are `plotted`.
+        They need matplotlib, but for an SVG that is not `plotted`.
 
         Raises `UsageError`, `MissingExtraError`, or `StorageError` if the file cannot be written: before any
         work is done for it.
@@ -240,7 +240,7 @@ class Shown:
             if suffix in PICTURES:
                 wrong = f": no {suffix} picture is drawn of this result"
             raise UsageError(f"{record}{wrong}: end its name in {', '.join(known)}")
-        if recorded == "picture" and plotted:
+        if recorded == "picture" and (plotted or record.suffix.lower() in PICTURES[1:]):
             from tilebase.pictures.plots import check_request
 
             check_request(record)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from tilebase.cli.options import ShownOptions, TimeOption, parse_budget, parse_seconds
-from tilebase.cli.output import PLANNING, Shown, plannable, write_text
+from tilebase.cli.output import PLANNING, Shown, plannable
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding, claim_of
@@ -21,6 +21,7 @@ from tilebase.patterns.moves import moves_text, replay_moves
 from tilebase.patterns.rules import Rules, parse_drops, parse_rules
 from tilebase.patterns.searching import Effort
 from tilebase.patterns.tallies import Tally, tally
+from tilebase.pictures import PICTURES
 from tilebase.runtime.rows import table_text
 
 SHORTEST_SECONDS = 60.0
@@ -284,7 +285,7 @@ def replay(
 
     tilebase reach replay 3x3 RRRDRDUDURRL --deterministic --record game.svg
     """
-    show = shown.checked((".svg",), plotted=False)
+    show = shown.checked(PICTURES, plotted=False)
     game = replay_moves(size, moves, drops=drops, **vars(play))
     words = ["start", *(moves_text(game.rules, (move,)) or "drop" for move in game.moves)]
     rows = [
@@ -293,9 +294,9 @@ def replay(
     ]
 
     def draw(_plots: Any, file: Path) -> None:
-        from tilebase.pictures.drawing import with_metadata
+        from tilebase.pictures.vector import draw_svg
 
-        write_text(with_metadata(game.strip()), file)
+        draw_svg(game.strip(), file)
 
     document = game.as_dict() | {"positions": rows}
     show.write(rows, document, game=_rules_text(game.rules), draw=draw)
