@@ -186,8 +186,9 @@ def test_forms_of_a_board(solved: Callable[..., Path]) -> None:
     with open_table(solved(BIG)) as table:
         expected = table.probe(text)
         forms = (
-            "2 2 . . . 64 2 128 256", "110006178", json.dumps(array.tolist()), array, array.tolist(),
-            json.dumps({"board": array.ravel().tolist()}), array.ravel(), " 2;2;-;_;0;64;2;128;256 ",
+            "2 2 . . . 64 2 128 256", "110006178", "0x110006178", 0x110006178, array, array.tolist(),
+            json.dumps(array.tolist()), json.dumps({"board": array.ravel().tolist()}), array.ravel(),
+            " 2;2;-;_;0;64;2;128;256 ",
         )  # fmt: skip
         for form in forms:
             assert table.probe(form) == expected
