@@ -77,6 +77,11 @@ def test_count_writes_what_it_prints(tmp_path, capsys):
     assert printed.splitlines()[0].split()[:4] == ["sum", "max", "states", "live"]
 
 
+def test_no_goal_is_needed_where_no_tile_is_too_large_for_a_cell(printed):
+    small = "--up-to 8 -q --threads 1"
+    assert printed(f"count 4x4 {small}") == printed(f"count 4x4 65536 {small}")
+
+
 def test_many_rows_are_recorded_and_not_printed_too(tmp_path, printed):
     file = tmp_path / "a.csv"
     said = printed(f"count 3x3 64 --by sum -q --record {file}")
