@@ -28,8 +28,8 @@ def cite(
     *result: Annotated[
         str,
         Parameter(
-            help="The name of a result, or how it begins; or words from its board, question or group, "
-            "such as 3x4 256; or a JSON file that --record wrote; all names if left out."
+            help="The name of a result, or how it begins; or words from its board, question, group or "
+            "authors, such as 3x4 256; or a JSON file that --record wrote; all names if left out."
         ),
     ],
     group: Annotated[
