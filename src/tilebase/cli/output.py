@@ -9,7 +9,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -156,6 +156,13 @@ def signature() -> str:
 def signed(statement: str) -> str:
     """Return a sentence that can be cited, with the program and its version before the full stop."""
     return f"{statement.removesuffix('.')} {signature()}."
+
+
+def how_certain(values: Iterable[object]) -> str:
+    """Return how to learn whether rounded probabilities are 1, if one of the values may be; else nothing."""
+    if not any(str(value).startswith("more than 1 - ") for value in values):
+        return ""
+    return "whether a win is certain: --objective guaranteed, or tilebase solve exact\n"
 
 
 PLANNING: ContextVar[bool] = ContextVar("PLANNING", default=False)
@@ -322,7 +329,7 @@ def tell_doubts() -> None:
     from tilebase.costs.rates import doubts
 
     if found := doubts():
-        print(*found, sep="; ", file=sys.stderr)
+        print(*found, sep="\n", file=sys.stderr)
 
 
 def write_text(text: str, file: Path | None) -> None:

@@ -14,6 +14,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.library import is_board_alone, offer, open_library
 from tilebase.cli.options import ShownOptions
+from tilebase.cli.output import how_certain
 from tilebase.errors import MissingBoardError, MissingLayerError, UsageError, sentence
 from tilebase.game.game import NOTHING, Game
 from tilebase.game.names import title_of
@@ -239,4 +240,4 @@ def _describe_values(answer: Answer) -> str:
         lines.append(f"{mark} {slide.direction:{width}}  {slide.value}  {note}")
     lines += [f"  {direction:{width}}  {why}" for direction, why in refused.items()]
     lines += [note for note in answer.notes if note != answer.unjudged]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + how_certain([answer.value, *(slide.value for slide in answer.slides)])

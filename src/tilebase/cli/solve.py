@@ -24,7 +24,7 @@ from tilebase.cli.options import (
     WorkOption,
     make_game,
 )
-from tilebase.cli.output import PLANNING, Shown, plannable, signature
+from tilebase.cli.output import PLANNING, Shown, how_certain, plannable, signature
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import claim_of, layers_checksum
@@ -258,9 +258,8 @@ def _write(
     if above is not None and solution.complete:
         rows.insert(1, _kept(table, title, above))
     found = list(solution.start.values())
-    text = (
-        table_text(rows) + _cited(bounds, show.record) + _recorded(solution.game, solution.objectives, found)
-    )
+    text = table_text(rows) + how_certain(found) + _cited(bounds, show.record)
+    text += _recorded(solution.game, solution.objectives, found)
     show.write(
         rows, partial(_document, solution, bounds, table), data=_values(solution), text=text,
         game=solution.game,
