@@ -18,8 +18,10 @@ from tilebase.cli.output import how_certain
 from tilebase.errors import MissingBoardError, MissingLayerError, UsageError, sentence
 from tilebase.game.game import NOTHING, Game
 from tilebase.game.names import title_of
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.values import value_document
 from tilebase.pictures import PICTURES
+from tilebase.runtime.storage import folder_bytes
 
 if TYPE_CHECKING:
     from tilebase.cli.output import Shown
@@ -185,8 +187,9 @@ def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -
     _name_unreadable(tables.unreadable)
     asked = tables.tables if objective is None else tables.with_objective(objective)
     found = {name: _ask_start(one, objective) for name, one in asked.items()}
-    text = "".join(f"{name}: {one.text}" for name, one in found.items())
-    rows = [{"table": name} | row for name, one in found.items() for row in one.rows]
+    sizes = {name: folder_bytes(tables.path / name) for name in asked}
+    text = "".join(f"{name}, {byte_text(sizes[name])}: {one.text}" for name, one in found.items())
+    rows = [{"table": name} | row | {"bytes": sizes[name]} for name, one in found.items() for row in one.rows]
     return _Said(lambda: {name: one.document() for name, one in found.items()}, text, rows)
 
 
