@@ -120,7 +120,7 @@ def read_board(text: str, grid: Grid, walls: Collection[int], x: int, game: obje
 def exponents_hint(words: Iterable[object]) -> str:
     """Return how exponents are written, for the refusal of a board whose cells may all be exponents."""
     small = all(re.fullmatch("[0-9]|[12][0-9]|3[01]", str(word)) for word in words)
-    return "; exponents are written as hexadecimal digits, as 1203 for 2,4/0,8" if small else ""
+    return "; exponents are written as hexadecimal digits, such as 1203 for 2,4/0,8" if small else ""
 
 
 def read_cell(word: str, cell: int, walls: Collection[int], x: int, game: object) -> int:
