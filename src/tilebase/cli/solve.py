@@ -111,12 +111,11 @@ def values(
 ) -> int:
     """Solve a game: the value of every position.
 
-    By backward induction. Prints the value of the start: the mean over its two random tiles, or over the
-    start boards of a formation, which are listed too; the least for guaranteed and survival, and the best for
-    fewest, longest and highest. A record in JSON has the values by sum. Values are
-    floats, rounded in each step; guaranteed, survival, longest, highest and fewest are exact; lower and upper
-    are proved, in integers rounded outward, and each comes with a sentence that can be cited. With -o all
-    values are kept as a table for probe, play, evaluate and thin.
+    By backward induction. Prints the value of the start: the mean over its random tiles, or over the start
+    boards of a formation, which are listed too; the least for guaranteed and survival, the best for fewest,
+    longest and highest. These five are exact; lower and upper are proved, in integers rounded outward, with
+    a sentence to cite; others are floats, rounded in each step. A record in JSON has the values by sum. With
+    -o all values are kept as a table for probe, play, evaluate and thin.
 
     tilebase solve 3x3 512 -o 3x3-512/
 
