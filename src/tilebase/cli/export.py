@@ -271,9 +271,8 @@ def _drawn(game: Game, states: StateOptions, worth: ValueOptions, most: int) -> 
     )  # fmt: skip
     actions = [action for found in diagram.actions.values() for action in found]
     leads = sum(len(action.outcomes) for action in actions)
-    size = (
-        f"{len(diagram.values):,} states {folded}, {count_of(len(actions), 'action')}, {leads:,} transitions"
-    )
+    taken = count_of(len(actions), "action")
+    size = f"{len(diagram.values):,} states {folded}, {taken}, {leads:,} transitions"
     return diagram_picture(diagram), size
 
 

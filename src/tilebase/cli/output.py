@@ -274,7 +274,7 @@ class Shown:
         data: Sequence[Row] | None = None,
         text: str | None = None,
         totals: str | None = None,
-        draw: Callable[[Any, Path], None] | None = None,
+        draw: Callable[[Any, Path], object] | None = None,
     ) -> None:
         """Print `rows`, and write the record if one is wanted.
 

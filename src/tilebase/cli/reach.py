@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
@@ -285,6 +284,8 @@ def replay(
 
     tilebase reach replay 3x3 RRRDRDUDURRL --deterministic --record game.svg
     """
+    from tilebase.pictures.vector import draw_svg
+
     show = shown.checked(PICTURES, plotted=False)
     game = replay_moves(size, moves, drops=drops, **vars(play))
     words = ["start", *(moves_text(game.rules, (move,)) or "drop" for move in game.moves)]
@@ -293,13 +294,8 @@ def replay(
         for number, (what, board) in enumerate(zip(words, game.boards, strict=True))
     ]
 
-    def draw(_plots: Any, file: Path) -> None:
-        from tilebase.pictures.vector import draw_svg
-
-        draw_svg(game.strip(), file)
-
-    document = game.as_dict() | {"positions": rows}
-    show.write(rows, document, game=_rules_text(game.rules), draw=draw)
+    document, rules = game.as_dict() | {"positions": rows}, _rules_text(game.rules)
+    show.write(rows, document, game=rules, draw=lambda _, file: draw_svg(game.strip(), file))
     return 0
 
 

@@ -304,7 +304,7 @@ class Pair(NamedTuple):
     rows: list[dict[str, Any]]
 
     def __str__(self) -> str:
-        """Return the numbers, and the first of the rows, as tables."""
+        """Return the numbers as a table."""
         share = f" ({share_text(self.otherwise / self.shared)})" if self.shared else ""
         numbers = {
             "difference": digits_text(self.difference),
@@ -313,13 +313,7 @@ class Pair(NamedTuple):
             "in which they choose otherwise": f"{self.otherwise:,}{share}",
             "agreement, by visits": digits_text(self.agreement),
         }
-        rows = [
-            {name: " or ".join(one) if isinstance(one, dict) else one for name, one in row.items()}
-            | {name: digits_text(one, 3) for name, one in row.items() if isinstance(one, float)}
-            for row in self.rows[:SHOWN]
-        ]
-        text = table_text([{"": name, "pair": number} for name, number in numbers.items()])
-        return text + (f"\n{table_text(rows)}" if rows else "")
+        return table_text([{"": name, "pair": number} for name, number in numbers.items()])
 
 
 @dataclass(frozen=True)

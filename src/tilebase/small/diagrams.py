@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
@@ -212,6 +212,7 @@ def _after(game: Game, action: Action, name: str, column: int, colour: str) -> N
 
 # -- one position, as its document (`Answer.as_dict`) tells it --------------------------------------
 
+Document: TypeAlias = Mapping[str, Any]
 COLUMNS = 5
 """Boards in a row of the states after a slide."""
 FRAME = f'fill="#ffffff" stroke="{EDGE}"'
@@ -219,11 +220,9 @@ ENDINGS = {"won": SPECIALS["win"], "lost": SPECIALS["lose"], "ended": EDGE}
 
 
 def surroundings(
-    shape: Sequence[int],
-    centre: Mapping[str, Any],
-    after: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    shape: Sequence[int], centre: Document, after: Mapping[str, Sequence[Document]] | None = None,
     legend: Sequence[str] = (),
-) -> Picture:
+) -> Picture:  # fmt: skip
     """Return a position and its slides with their values as a graph.
 
     `centre` is the document of the position.  With ``after[direction]``, the documents of the spawns after
@@ -252,7 +251,7 @@ def surroundings(
     return Picture(centre["board"], nodes, edges, legend=legend)
 
 
-def _short(document: Mapping[str, Any]) -> str:
+def _short(document: Document) -> str:
     value = document["value"]
     return "" if value is None else str(value["short"])
 
