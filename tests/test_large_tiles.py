@@ -323,7 +323,7 @@ def test_the_largest_goal_comes_first(solved, tmp_path, printed):
         with pytest.raises(MissingObjectiveError, match="has values of moves: leave it out"):
             opened.probe("2,2,0/0,0,64/2,128,256", "moves")
         assert list(opened.with_objective("score")) == ["b"]
-    assert printed(f"probe {folder} --objective score").startswith(f"b: start of {easier}: ")
+    assert f" kB: start of {easier}: " in printed(f"probe {folder} --objective score")
 
 
 def test_damage_is_named_and_not_fatal(solved: Callable[..., Path], tmp_path: Path) -> None:
@@ -369,7 +369,7 @@ def test_the_command_with_a_folder(tables, capsys, printed, refused):
     assert data["answers"][0]["table"] == "big"
     assert set(data["others"]) == {"one", "plain", "deep/down/corner"}
     assert main(["probe", str(tables)]) == 0
-    start = f"plain: start of {Game('2x2', 32)}: probability to win: 0.0828872890716\n"
+    start = f" kB: start of {Game('2x2', 32)}: probability to win: 0.0828872890716\n"
     assert start in capsys.readouterr().out
     shutil.rmtree(tables / "broken")
     refused(["probe", str(tables), "--objective", "moves"], 2, "no table in")
