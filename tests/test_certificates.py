@@ -209,7 +209,7 @@ def test_the_command(folder, printed, refused, monkeypatch):
     assert main(["force", "2x3", "32", "--start", "two-tiles", "-q", "-c", "a.cert"]) == 0
     said = printed("verify a.cert")
     assert said.endswith(f" (tilebase {__version__}).\n")
-    assert "on 2x3, from the board " in said
+    assert "on 2x3, from the board 0,0,0/0,2,2, up to symmetry: " in said
     assert "the player cannot force the tile 32" in said
     assert main(["force", "2x3", "16", "--start", "two-tiles", "-q", "-c", "b.cert"]) == 0
     assert "from each of 20 starts, the first of them " in printed("verify b.cert")

@@ -77,6 +77,11 @@ def test_count_writes_what_it_prints(tmp_path, capsys):
     assert printed.splitlines()[0].split()[:4] == ["sum", "max", "states", "live"]
 
 
+def test_no_goal_is_needed_where_no_tile_is_too_large_for_a_cell(printed):
+    small = "--up-to 8 -q --threads 1"
+    assert printed(f"count 4x4 {small}") == printed(f"count 4x4 65536 {small}")
+
+
 def test_many_rows_are_recorded_and_not_printed_too(tmp_path, printed):
     file = tmp_path / "a.csv"
     said = printed(f"count 3x3 64 --by sum -q --record {file}")
@@ -290,10 +295,15 @@ def test_the_help_names_shared_options_and_describes_them_on_request(command, pr
         ("winning sets", ["winning set"]),
         ("losses", ["loss", "loss"]),
         ("masks", ["masks"]),
+        ("v q_left", ["v", "q_left"]),
     ],
 )
 def test_explain_knows_the_rows_of_count_and_plurals(word, found):
     assert [one.word for one in explain(word)] == found
+
+
+def test_explain_tells_the_words_that_it_knows(printed):
+    assert "\nsurvival (objective): " in printed("explain undo survival lowr", status=2)
 
 
 def test_a_word_without_a_meaning_of_its_own_finds_what_speaks_of_it() -> None:

@@ -287,7 +287,7 @@ def test_a_folder_of_tables(tables: Path, tmp_path: Path, printed):
     file.write_text("2,2,0/0,0,0/0,0,0\n4,0,0/0,2,0/0,0,0")
     out = printed(f"review {tables} {file}")
     assert out.startswith("endgame ")
-    assert "\nmoves 1 to 2, 3x3: positions, 2 positions: probability to win, proved\n" in out
+    assert "\nmoves 1 to 2, 3x3: 2 positions: probability to win, proved\n" in out
     assert "2x3: " not in out
     assert len(json.loads(printed(f"review {tables} {file} -f json --objective score"))["endgames"]) == 1
     assert printed(f"review {tables} {file} -f csv").startswith("table,number,board")

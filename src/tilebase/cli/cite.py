@@ -28,8 +28,8 @@ def cite(
     *result: Annotated[
         str,
         Parameter(
-            help="The name of a result or its beginning; words from its board, question or group, such "
-            "as 3x4 256; or a JSON file that --record wrote. Default: all results are listed."
+            help="The name of a result or its beginning; words from its board, question, group or authors, "
+            "such as 3x4 256; or a JSON file that --record wrote. Default: all results are listed."
         ),
     ],
     group: Annotated[

@@ -20,7 +20,9 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.output import PLANNING, plannable
 from tilebase.cli.progress import counting_progress, prepare_kernels
-from tilebase.errors import UsageError
+from tilebase.errors import GameError, UsageError
+from tilebase.game.game import Game
+from tilebase.game.grid import grid_of, parse_shape
 from tilebase.game.names import title_of
 from tilebase.pictures import PICTURES
 from tilebase.runtime.rows import table_text
@@ -84,7 +86,7 @@ def count(
 
     tilebase count 4x4 64 --memory 16GiB
     """
-    question = make_game(shape, goal, game)
+    question = _game(shape, goal, game, work.up_to)
     columns = _columns(by)
     show = shown.checked(PICTURES)
     if work.keep not in ("counts", "afterstates", "states"):
@@ -125,6 +127,19 @@ def count(
     if not result.complete:
         print(f"not complete: counted up to sum {max(result.sums, default=0)}", file=sys.stderr)
     return 0
+
+
+def _game(shape: str, goal: int | None, options: GameOptions, up_to: int | None) -> Game:
+    """Return the game; up to a small sum it needs no goal, even if its largest tiles do not fit a cell."""
+    try:
+        return make_game(shape, goal, options)
+    except GameError:
+        if goal is not None or up_to is None or options.formation is not None:
+            raise
+        unmade = 2**2 ** grid_of(parse_shape(shape), False).bits  # no board up to a smaller sum has this tile
+        if up_to >= unmade:
+            raise
+        return make_game(shape, unmade, options)
 
 
 def _columns(by: str | None) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.files.source import check_output
 from tilebase.game.game import Game
+from tilebase.game.notation import count_of
 from tilebase.objectives.numbers import byte_text, summed_text
 from tilebase.objectives.objective import parse_discount, parse_objectives
 from tilebase.pictures import PICTURES
@@ -127,7 +128,7 @@ class StateOptions:
     max_states: Annotated[
         int | None,
         Parameter(
-            help=f"Refuse larger games. Default: {DRAWN:,} for an ungrouped picture, else {WRITTEN:,}."
+            help=f"Refuse larger games. Default: {DRAWN:,} for a picture that shows each, else {WRITTEN:,}."
         ),
     ] = None
 
@@ -146,7 +147,8 @@ class ValueOptions:
     board: Annotated[
         str | None,
         Parameter(
-            help="Draw the actions of this state alone, and in dashed frames the boards after its slides."
+            help="Draw the actions of this state alone, and in dashed frames the boards after its slides. Of "
+            "a larger game: tilebase probe TABLE BOARD --record board.svg."
         ),
     ] = None
     discount: Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")] = "1"
@@ -220,7 +222,8 @@ def graph(
         found = set_picture(open_winning_set(shape), other.layer)
         summary = f"layer {other.layer}, {len(found.nodes):,} nodes without complement edges"
     else:
-        drawn = any(file.suffix.lower() in PICTURES for file in files) and not states.group
+        drawn = any(file.suffix.lower() in PICTURES for file in files)
+        drawn = drawn and not states.group and worth.board is None
         most = states.max_states if states.max_states is not None else DRAWN if drawn else WRITTEN
         found, summary = _drawn(make_game(shape, goal, game), states, worth, most)
     for file in files:
@@ -232,15 +235,14 @@ def graph(
 
 def _write_graph(found: Picture, file: Path) -> str:
     """Write a graph in the format of the suffix of its file, and return the size of print in words."""
-    from tilebase.pictures.drawing import with_metadata
     from tilebase.pictures.vector import draw_svg
 
     suffix = file.suffix.lower()
-    if suffix in PICTURES[1:]:
-        width, height = draw_svg(found.svg(), file)
-        return f", {width:.0f} x {height:.0f} inches"
-    write_text(found.dot() if suffix in DOT else with_metadata(found.svg()), file)
-    return ""
+    if suffix in DOT:
+        write_text(found.dot(), file)
+        return ""
+    width, height = draw_svg(found.svg(), file)
+    return f", {width:.0f} x {height:.0f} inches" if suffix in PICTURES[1:] else ""
 
 
 def _drawn(game: Game, states: StateOptions, worth: ValueOptions, most: int) -> tuple[Picture, str]:
@@ -265,11 +267,12 @@ def _drawn(game: Game, states: StateOptions, worth: ValueOptions, most: int) -> 
         raise UsageError("values are drawn state by state: leave out --group and --lookahead")
     diagram = decision_diagram(
         game, optimal=worth.optimal, discount=parse_discount(worth.discount), symmetric=not states.raw,
-        board=Board.read(game, worth.board).cells if worth.board else None, max_states=min(most, DRAWN),
+        board=Board.read(game, worth.board).cells if worth.board else None, max_states=most,
     )  # fmt: skip
     actions = [action for found in diagram.actions.values() for action in found]
     leads = sum(len(action.outcomes) for action in actions)
-    size = f"{len(diagram.values):,} states {folded}, {len(actions):,} actions, {leads:,} transitions"
+    taken = count_of(len(actions), "action")
+    size = f"{len(diagram.values):,} states {folded}, {taken}, {leads:,} transitions"
     return diagram_picture(diagram), size
 
 

@@ -64,8 +64,9 @@ ClusterOption = Annotated[
 ObjectiveOption = Annotated[
     str,
     Parameter(
-        help=f"{', '.join(MEANINGS)}; several with commas, a type of value after a colon: win:float32, a "
-        "discount after an @: win@0.99. lower,upper prove an interval."
+        help=", ".join(f"{name} ({one.text})" for name, one in MEANINGS.items())
+        + "; several with commas, a type of value after a colon: win:float32, a discount after an @: "
+        "win@0.99. lower,upper prove an interval."
     ),
 ]
 SpawnOption = Annotated[str, Parameter(help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s.")]

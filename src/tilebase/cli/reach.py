@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
 from tilebase.cli.options import ShownOptions, TimeOption, parse_budget, parse_seconds
-from tilebase.cli.output import PLANNING, Shown, plannable, write_text
+from tilebase.cli.output import PLANNING, Shown, plannable
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding, claim_of
@@ -21,6 +20,7 @@ from tilebase.patterns.moves import moves_text, replay_moves
 from tilebase.patterns.rules import Rules, parse_drops, parse_rules
 from tilebase.patterns.searching import Effort
 from tilebase.patterns.tallies import Tally, tally
+from tilebase.pictures import PICTURES
 from tilebase.runtime.rows import table_text
 
 SHORTEST_SECONDS = 60.0
@@ -284,7 +284,9 @@ def replay(
 
     tilebase reach replay 3x3 RRRDRDUDURRL --deterministic --record game.svg
     """
-    show = shown.checked((".svg",), plotted=False)
+    from tilebase.pictures.vector import draw_svg
+
+    show = shown.checked(PICTURES, plotted=False)
     game = replay_moves(size, moves, drops=drops, **vars(play))
     words = ["start", *(moves_text(game.rules, (move,)) or "drop" for move in game.moves)]
     rows = [
@@ -292,13 +294,8 @@ def replay(
         for number, (what, board) in enumerate(zip(words, game.boards, strict=True))
     ]
 
-    def draw(_plots: Any, file: Path) -> None:
-        from tilebase.pictures.drawing import with_metadata
-
-        write_text(with_metadata(game.strip()), file)
-
-    document = game.as_dict() | {"positions": rows}
-    show.write(rows, document, game=_rules_text(game.rules), draw=draw)
+    document, rules = game.as_dict() | {"positions": rows}, _rules_text(game.rules)
+    show.write(rows, document, game=rules, draw=lambda _, file: draw_svg(game.strip(), file))
     return 0
 
 

@@ -136,9 +136,11 @@ def _read(game: str) -> str:
 
 def _described(found: Review) -> str:
     """Return the summary, the largest losses, and slides that are not judged."""
+    from tilebase.game.records import POSITIONS
     from tilebase.questions.review import MOST_DROPS
 
-    text = f"{found.form}, {len(found.moves):,} positions: {found.meaning}\n\n" + table_text(_summary(found))
+    form = "" if found.form == POSITIONS else f"{found.form}, "
+    text = f"{form}{len(found.moves):,} positions: {found.meaning}\n\n" + table_text(_summary(found))
     drops = []
     for move in found.drops:
         worth, best = (_worth(one, found, move.loss or 0) for one in (move.slide_value, move.value))

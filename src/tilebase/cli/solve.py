@@ -24,7 +24,7 @@ from tilebase.cli.options import (
     WorkOption,
     make_game,
 )
-from tilebase.cli.output import PLANNING, Shown, plannable, signature
+from tilebase.cli.output import PLANNING, Shown, how_certain, plannable, signature
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import claim_of, layers_checksum
@@ -111,11 +111,11 @@ def values(
 ) -> int:
     """Solve a game: the value of every position.
 
-    Prints the value of the start, averaged over the two random tiles, or over the start boards of a
-    formation, which are also listed. -o saves all values as a table for probe, play, evaluate and thin. A
-    record in JSON has the values by sum. Values are floats, rounded in each step; guaranteed, survival,
-    longest, highest and fewest are exact; lower and upper are proved, in integers rounded outward, each with
-    a sentence to cite.
+    Prints the value of the start: the mean over the two random tiles, or over the start boards of a
+    formation, which are also listed; for guaranteed and survival the least over them, for longest, highest
+    and fewest the best. These five are exact; lower and upper are proved, in integers rounded outward, each
+    with a sentence to cite; the others are floats, rounded in each step. -o saves all values as a table for
+    probe, play, evaluate and thin. A record in JSON has the values by sum.
 
     tilebase solve 3x3 512 -o 3x3-512/
 
@@ -257,9 +257,8 @@ def _write(
     if above is not None and solution.complete:
         rows.insert(1, _kept(table, title, above))
     found = list(solution.start.values())
-    text = (
-        table_text(rows) + _cited(bounds, show.record) + _recorded(solution.game, solution.objectives, found)
-    )
+    text = table_text(rows) + how_certain(found) + _cited(bounds, show.record)
+    text += _recorded(solution.game, solution.objectives, found)
     show.write(
         rows, partial(_document, solution, bounds, table), data=_values(solution), text=text,
         game=solution.game,

@@ -361,12 +361,13 @@ def _board(header: dict[str, Any]) -> str:
 def _start(header: dict[str, Any]) -> str:
     """Return where the game begins, in words."""
     states, afters = header["starts"], header.get("afterstates", [])
-    texts = [",".join(map(_tile, word)) for word in [*states, *afters]]
+    width = int(header["shape"].rpartition("x")[2])
+    texts = [by_rows([*map(_tile, word)], width) for word in [*states, *afters]]
     first = ", a spawn first" if afters and not states else ""
     if not texts:
         return "the empty board"
     if len(texts) == 1:
-        return f"the board {texts[0]}{first}"
+        return f"the board {texts[0]}, up to symmetry{first}"
     return f"each of {len(texts)} starts{first}, the first of them {texts[0]}"
 
 

@@ -146,8 +146,8 @@ def busy() -> str:
     if load <= processors:
         return ""
     return (
-        f"other programs keep this machine busy (load {load:.1f}, {processors} processors): at present all "
-        f"takes about {1 + load / processors:.2g} times as long as is said"
+        f"this machine is busy (load {load:.1f}, {processors} processors): all takes about "
+        f"{1 + load / processors:.2g} times as long"
     )
 
 
@@ -157,7 +157,7 @@ def doubts() -> list[str]:
     if ASSUMED:
         what = " or ".join(name for engine, name in RUNS.items() if engine in ASSUMED)
         found.append(
-            f"no run of {duration(LEAST_SECONDS)} or more to {what} is known here, so this machine is taken "
-            "to be as fast as that of docs/performance.md"
+            f"no run of {duration(LEAST_SECONDS)} or more to {what} is known here: these times are of the "
+            "machine of docs/performance.md"
         )
     return found

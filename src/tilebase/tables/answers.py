@@ -10,6 +10,7 @@ from typing import Any
 
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
+from tilebase.game.names import title_of
 from tilebase.game.notation import split_cells, tile_text
 from tilebase.objectives.numbers import Unit, is_mistake, loss_text
 from tilebase.objectives.values import (
@@ -143,6 +144,14 @@ class Answer:
         ]  # fmt: skip
         board = self.board.svg(160) if isinstance(self.board, Board) else f"<pre>{self.board.text}</pre>"
         return board + html_text(f"{self.meaning}: {self.value}", rows)
+
+    def svg(self) -> str:
+        """Return a picture in SVG: the board, and the boards after its slides, each with its value."""
+        from tilebase.small.diagrams import surroundings
+
+        legend = [f"{title_of(self.board.game)}: {self.meaning}: {self.value}"]
+        legend += ["the best slides have thick green lines"] if self.best else []
+        return surroundings(self.board.game.shape, self.as_dict(), legend=legend).svg()
 
     @property
     def state(self) -> str:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tilebase.errors import MissingBoardError, MissingLayerError, UsageError
+from tilebase.errors import BoardError, MissingBoardError, MissingLayerError, UsageError
 from tilebase.files import places
 from tilebase.files.layers import PagedLayers
 from tilebase.files.manifest import Manifest, is_winning, read_manifest
@@ -125,8 +125,8 @@ class Table(Solved):
         board:
             A `Board`, text in any form, a packed key, or an array of tiles: see `Board.read`.  If the game
             has x that move, it may be a real board with large tiles in their places, rotated or mirrored
-            (`tables.large_tiles`).  Then the reading with the best value counts; directions and boards of the
-            answer are those of the board as given.
+            (`tables.large_tiles`), also as a number whose digits are hexadecimal exponents.  Then the reading with
+            the best value counts; directions and boards of the answer are those of the board as given.
         objective:
             The label of an objective of the table.  None: the interval if the table has both bounds, else the
             first.
@@ -205,7 +205,19 @@ class Table(Solved):
             return board
         game = self.game
         tiles = read_tiles(game, board) if game.unmergeable else None
-        return Board.read(game, board) if tiles is None else RealBoard(game, tiles)
+        if tiles is not None:
+            return RealBoard(game, tiles)
+        try:
+            return Board.read(game, board)
+        except BoardError:
+            # A real board as a number, which is no key of the game: its digits are the exponents.
+            number = f"{board:#x}" if isinstance(board, int) else str(board).strip().lower()
+            digits = number.removeprefix("0x").zfill(game.cells)
+            if game.unmergeable and number.startswith("0x") and len(digits) == game.cells:
+                tiles = read_tiles(game, digits)
+            if tiles is None:
+                raise
+            return RealBoard(game, tiles)
 
     @property
     def start(self) -> StartValues:
