@@ -121,20 +121,6 @@ def test_another_objective_of_a_table_without_low_sums(tmp_path: Path) -> None:
         assert table.probe("2,2,0/0,0,0", "score").best
 
 
-@pytest.fixture(scope="module")
-def dense_table(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("dense")
-    solve(LIMITED, "win", space="all", table=folder)
-    return folder
-
-
-@pytest.mark.parametrize(
-    "words", ["evaluate {} random", "evaluate {} --games 3", "thin {} --visited 0.5 -o thin"]
-)
-def test_what_needs_the_reachable_positions_says_so(dense_table, folder, refused, words):
-    refused(words.format(dense_table).split(), 2, "holds all boards")
-
-
 def run(folder: Path, game: Game, text: str, **options: Any) -> DensePass:
     (objective,) = parse_objectives(text)
     with dense_pass(folder, game, objective, **options) as made:

@@ -166,7 +166,7 @@ def test_fastest_is_the_least_over_all_policies() -> None:
     assert min(ways) == solve_exactly(game, play="worst", threads=1).start
 
 
-def test_what_has_no_fractions(capsys, monkeypatch) -> None:
+def test_what_has_no_fractions() -> None:
     for name in ("lower", "guaranteed", "survival", "win,loss"):
         with pytest.raises(UsageError, match=r"no fractions|one objective at a time"):
             solve_exactly(Game("2x2", 16), name, threads=1)
@@ -176,9 +176,6 @@ def test_what_has_no_fractions(capsys, monkeypatch) -> None:
         solve_exactly(Game("2x2", 8), play="worst", states=print, threads=1)
     with pytest.raises(UsageError, match="no play wins"):
         solve_exactly(Game("2x2", 16, horizon=12), play="fastest", threads=1)
-    monkeypatch.setattr("tilebase.questions.exact.solve_exactly", None)  # nothing is solved before
-    assert main(["solve", "exact", "2x2", "16", "--objective", "win,lower"]) == 2
-    assert "lower needs no fractions" in capsys.readouterr().err
 
 
 def test_long_fractions_are_decimals_and_too_long_ones_are_refused(monkeypatch) -> None:

@@ -548,17 +548,6 @@ def autoplay(view: Page) -> None:
     view.get_by_role("button", name="Autoplay").click()
 
 
-def test_autoplay_plays_to_the_end(small: Path, visit: Visit, view: Page) -> None:
-    visit(small)
-    expect(view.locator(".headline strong")).to_have_text(re.compile(r"^(≈ |[\d.]+–)[\d.]+ %$"))
-    for _ in range(2):
-        autoplay(view)
-        expect(view.locator(".notice.end")).to_be_visible()
-        end = view.locator(".notice.end").inner_text()
-        assert ("32" in re.split("[,/]", board_of(view))) == (end == "The game is won.")
-        view.get_by_role("button", name="New game").click()
-
-
 def test_a_win_that_is_not_certain_is_not_100_percent(tmp_path: Path, visit: Visit, view: Page) -> None:
     """The start of 3x3 to 64 is worth 1 - 7e-18; where a slide wins, the win is certain."""
     solve(Game("3x3", 64), table=tmp_path / "table", threads=1)

@@ -25,7 +25,7 @@ from tilebase.claims.facts import read_claims
 from tilebase.claims.results import read_result
 from tilebase.cli import main
 from tilebase.dense.index import PerfectIndex
-from tilebase.errors import CorruptError, GameError, ResourceError, StorageError, UsageError
+from tilebase.errors import CorruptError, GameError, ResourceError, StorageError
 from tilebase.game.game import Game
 from tilebase.game.grid import parse_shape
 from tilebase.game.notation import split_cells
@@ -33,7 +33,7 @@ from tilebase.game.symmetry import canonical, symmetries
 from tilebase.questions import borders
 from tilebase.questions import force as forcing
 from tilebase.questions import solve as questions_solve
-from tilebase.questions.again import MOST_PLAIN, reproduce_layers
+from tilebase.questions.again import reproduce_layers
 from tilebase.questions.borders import find_border
 from tilebase.questions.force import ENGINES, force, force_starts, largest_forced
 from tilebase.questions.lemma import sample_fillings
@@ -562,12 +562,3 @@ def test_the_record_names_the_engine_and_is_cited(tmp_path: Path, printed) -> No
     cited = read_result(record)
     assert cited.checked == "the engine plain counts the same boards and wins in each of 24 layers"
     assert cited.text().endswith(f"in each of 24 layers. SHA-256 of the layers: {told['checksum']}.")
-
-
-def test_what_cannot_be_reproduced_is_refused() -> None:
-    with pytest.raises(UsageError, match="choose the engine dense"):
-        force(REPRODUCED[0], engine="search", again="plain", threads=1)
-    with pytest.raises(UsageError, match="reproduced by diagrams or plain, not by 'search'"):
-        force(REPRODUCED[0], engine="dense", again="search", threads=1)
-    with pytest.raises(ResourceError, match=f"the plain rules decide at most {MOST_PLAIN:,}"):
-        force(Game("3x3", 64), engine="dense", again="plain", threads=1)

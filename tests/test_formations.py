@@ -91,8 +91,6 @@ def test_the_least_and_the_largest_goal_are_the_ends(name):
 
 def test_names_are_found_in_any_case_and_near_names_are_proposed():
     assert formation(" ll ") is formation("LL")
-    with pytest.raises(GameError, match=r"did you mean .*4432"):
-        formation("443")
     with pytest.raises(GameError, match="tilebase plan formations lists them"):
         formation("corner")
 
@@ -124,12 +122,6 @@ def test_steps_and_horizon_say_the_same():
     assert one.game(32, steps=64) == one.game(32) == one.game(32, horizon=126)
     with pytest.raises(GameError, match="name one of the two"):
         one.game(32, steps=64, horizon=126)
-    with pytest.raises(GameError, match="cannot be made below the horizon 20"):
-        one.game(32, horizon=20)
-    with pytest.raises(GameError, match="needs a goal or a goal sum"):
-        one.game()
-    with pytest.raises(GameError, match="not a power of two"):
-        one.game(100)
     game = one.game(goal_sum=64)
     assert (game.goal, game.pattern, game.goal_sum, game.horizon) == (None, None, 64, None)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import random
-import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +21,6 @@ from conformance import queries
 from following import visits
 from strategies import SMALL_GAMES
 from tilebase import Answer, Board, Objective, evaluate, open_table, simulate, solve, thin, verify_table
-from tilebase.cli import main
 from tilebase.errors import MissingBoardError, ResourceError, TilebaseError, UsageError, WrongGameError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
@@ -386,18 +383,6 @@ def test_the_progress_of_a_function(solved, monkeypatch):
     assert {one.step for one in seen} == {"reach", "value"}
     assert found.judged is None
     assert (found.value, found.states) == (pytest.approx(judged.value, rel=1e-12), judged.states)
-
-
-def test_the_command_plays_games(folder, capsys, printed):
-    Path("agent.py").write_text("def first(board):\n    return next(iter(board.slides()))\n")
-    printed("solve 2x2 32 -q -o t")
-    lines = printed("evaluate t agent:first --games 50 -q").splitlines()
-    assert lines[1].split() == ["agent:first", "0", "in", "each", "game"]
-    assert lines[-2].split() == ["games", "50"]
-    assert lines[-1].startswith("to win, 99.99 % sure")
-    assert main(["evaluate", "t", "agent:first", "--states", "3", "-q"]) == 1
-    sentence = r"more than 3 states: let it .* with --asked batch --symmetry none .* --states .* --games"
-    assert re.search(sentence, " ".join(capsys.readouterr().err.split()))
 
 
 def test_a_table_plays_for_the_objective_that_is_named(tmp_path):

@@ -74,22 +74,6 @@ def test_layer_that_does_not_fit_the_journal(tmp_path, done):
     assert contents(parts) == contents(done)
 
 
-@pytest.mark.parametrize(
-    ("game", "options", "word"),
-    [
-        (Game("2x2", 16), {}, "game"),
-        (SMALL, {"lookahead": True}, "lookahead"),
-        (SMALL, {"keep": "counts"}, "one that keeps afterstates, to solve what is reachable, not .* counts"),
-    ],
-    ids=["game", "lookahead", "keep"],
-)
-def test_folder_of_another_question(game, options, word, done):
-    before = contents(done)
-    with pytest.raises(WrongGameError, match=f"holds another run \\(.*{word}"):
-        run(done, game, **options)
-    assert contents(done) == before
-
-
 @pytest.mark.parametrize("name", ["notes.txt", "counts.jsonl", ".hidden", "afterstates"])
 def test_folder_with_other_files(name, tmp_path):
     (tmp_path / name).write_text("mine")

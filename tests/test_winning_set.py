@@ -298,12 +298,6 @@ def test_links_are_followed(tmp_path: Path) -> None:
     assert (tmp_path / "set" / FILE).is_symlink()
 
 
-def test_what_cannot_be_saved(tmp_path: Path) -> None:
-    with pytest.raises(errors.UsageError, match="give 32 as the limit"):
-        check_export(tmp_path / "set", Game("2x2", goal_sum=80))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_full_disk(tmp_path: Path) -> None:
     """With a limit on the size of files in place of a full disk; OxiDD does not tell of its last write."""
     code = f"""
