@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from dataclasses import replace
 from functools import cache
@@ -341,17 +340,6 @@ def test_the_command_gives_verdicts_and_moves(printed) -> None:
     rules = Rules(3, 5, most=2)
     moves = parse_moves(rules, lines[3].split('"')[1])
     assert replay(rules, moves)[-1] == checkerboard_position(rules, 2)
-
-
-def test_the_command_tells_both_games_apart(printed) -> None:
-    """Without drops: the real one, and that of 2s, where theorem 14 says no."""
-    found = json.loads(printed("reach checkerboard 4x4 -f json"))
-    assert found["size"] == "4x4"
-    rows = [(row["drops"], row["corner"], row["reachable"]) for row in found["checkerboards"]]
-    assert rows == [("2,4", 2, True), ("2,4", 4, True), ("2", 2, False), ("2", 4, False)]
-    assert [
-        row.split(",")[0] for row in printed("reach checkerboard 4x4 --drops 2,4 -f csv").splitlines()
-    ] == ["corner", "2", "4"]
 
 
 @pytest.mark.parametrize(

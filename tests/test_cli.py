@@ -37,7 +37,6 @@ from tilebase.counting.counts import FIELDS
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
-from tilebase.game.symmetry import canonical
 from tilebase.policies import compare, judge
 from tilebase.runtime import paths
 from tilebase.runtime import progress as shown
@@ -542,17 +541,6 @@ def test_solve_by_sum(folder, printed):
     assert float(rows[1][3]) == pytest.approx(float(VALUE))
 
 
-def test_probe_in_text(table, printed):
-    lines = printed("probe t 8,16/0,8 --objective win").splitlines()
-    exact = oracle.values(SMALL)
-    board = SMALL.parse("8,16/0,8")
-    best = max(exact.afterstates[canonical(SMALL, after)] for after in SMALL.slides(board).values())
-    assert "│" in lines[1]
-    assert f"probability to win: {float(best):.12g}" in lines
-    assert {line[2:].split()[0] for line in lines[-len(SMALL.slides(board)) :]} == set(SMALL.slides(board))
-    assert any(line.startswith("* ") for line in lines)
-
-
 def test_probe_in_json(table, printed):
     with open_table(table) as opened:
         answer = opened.probe("2,0/0,4")
@@ -614,16 +602,6 @@ def test_an_adversary_prevents_what_is_not_forced_and_nothing_else(forced, print
         out = printed(f"play {forced / goal} --adversary --auto --delay 0 --seed {seed}")
         assert f"whether a win can be forced: {answer}" in out
         assert end in out
-
-
-def test_simulate(table, printed):
-    out = printed("evaluate t --games 2000 --seed 5 -q")
-    assert "2,000" in out
-    assert VALUE in out
-    document = json.loads(printed("evaluate t --games 2000 --seed 5 -q -f json"))
-    assert abs(document["z"]) < 5
-    assert f"{document['wins']:,}" in out
-    assert "z" not in printed("evaluate t --games 100 --objective lower -q").split()
 
 
 def test_evaluate(table, folder, printed):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import ipaddress
 import itertools
 import json
@@ -682,18 +681,3 @@ def test_every_damaged_parcel_is_found(tmp_path: Path) -> None:
     for size in range(len(data)):
         with pytest.raises(CorruptError):
             read(data[:size])
-
-
-# -- the model -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "command", ["count 2x3 32", "solve 2x3 32", "solve 2x3 32 --space all", "force 2x3 32 --engine dense"]
-)
-def test_a_plan_says_that_workers_would_do_nothing(command, folder, capsys) -> None:
-    """What they would do else, and need, is in test_costs.py."""
-    for workers in (1, 2):
-        assert main(["plan", *command.split(), "--cluster", f"local:{workers}", "-f", "csv"]) == 0
-        (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
-        assert "the workers would do nothing" in row["reason"]
-    assert not list(folder.iterdir())

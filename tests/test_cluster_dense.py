@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -246,28 +245,6 @@ def test_a_worker_with_little_memory_does_fewer_batches_at_once(tmp_path, monkey
 def counted(counts: list[int], pieces: list[Any]) -> list[Any]:
     counts.append(len(pieces))
     return pieces
-
-
-LIMITED = "3x4 64 --limits 32,32,32,16/32,32,16,16/16,16,16,16"
-
-
-@pytest.mark.parametrize(
-    ("command", "passes"),
-    [
-        (f"solve {LIMITED} --space all", ["solve all boards for win"]),
-        (f"solve {LIMITED} --objective lower:uint32", ["solve all boards for lower-uint32"]),
-        (f"force {LIMITED} --engine dense", ["solve all boards for guaranteed"]),
-        (f"force {LIMITED}", ["force by search", "force by a pass in its place"]),
-        # Without a table, a formation is solved on the boards that take less time: the plan is for both.
-        ("solve --formation 442 64", ["solve for win, no table", "solve all boards for win"]),
-        ("solve --formation 442 64 -o t", ["solve for win, table kept"]),
-    ],
-)
-def test_a_plan_of_a_pass_is_printed_and_nothing_is_begun(command, passes, folder, capsys) -> None:
-    assert main(["plan", *command.split(), "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [row["what"] for row in (found if isinstance(found, list) else [found])] == passes
-    assert not list(folder.iterdir())
 
 
 def test_what_workers_cannot_do_is_refused(threads: ThreadExecutor) -> None:

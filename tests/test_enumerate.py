@@ -226,16 +226,6 @@ def test_a_start_in_a_window_beyond_the_first(tmp_path, monkeypatch):
     assert contents(tmp_path / "tight" / "afterstates") == files
 
 
-def test_up_to_stops_and_goes_on(tmp_path):
-    game = Game("3x3", 32)
-    part = count(game, folder=tmp_path / "run", up_to=30)
-    assert not part.complete
-    assert part.sums.max() == 30
-    assert_equal(count(game, folder=tmp_path / "run"), count(game))
-    again = count(game, folder=tmp_path / "run", up_to=30)
-    assert_equal(again, part)
-
-
 @pytest.mark.parametrize("due", [True, False])
 def test_a_pass_reports_its_end_in_any_case(due, monkeypatch):
     """In between it reports as often as the pace allows."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import pairwise, product
 from typing import Any
@@ -301,22 +300,6 @@ def test_the_command_prints_a_row_for_each(printed) -> None:
     shown = printed("reach lemmas 2x2 --up-to 20 --format json -q")
     stated = "After a slide, at least one cell at the border of the board is empty."
     assert f'"exact_statement": "{stated}"' in shown
-
-
-@pytest.mark.parametrize(
-    ("drops", "tiles", "sixth", "seventh"),
-    [("2", [2], "number of cells", "k-1 empty"), ("2,4", [2, 4], "(number of cells + 1)", "k-2 empty")],
-)
-def test_the_statement_that_was_checked_is_printed(printed, drops, tiles, sixth, seventh):
-    words = ["reach", "lemmas", "2x2", "--drops", drops, "--up-to", "200", "-q"]
-    shown = {line.split()[0]: line for line in printed(*words).splitlines()}
-    assert f"than 2 to the {sixth} " in shown["6"]
-    assert f"needs {seventh} " in shown["7"]
-    document = json.loads(printed(*words, "--format", "json"))
-    assert document["drops"] == tiles
-    statements = {row["lemma"]: row["statement"] for row in document["lemmas"]}
-    assert statements["6"].endswith(f"than 2 to the {sixth}")
-    assert seventh in statements["7"]
 
 
 def test_a_lemma_that_fails_is_shown(monkeypatch, printed) -> None:

@@ -15,7 +15,6 @@ from tilebase import Game, count, force, open_table, prove, solve
 from tilebase.bdd.sets import ORDERS
 from tilebase.bdd.strategies import PLAYERS, Method
 from tilebase.cli.seat import Seat
-from tilebase.errors import BoardError
 from tilebase.questions.borders import find_border
 from tilebase.questions.force import largest_forced
 from tilebase.questions.limits import least_limits
@@ -147,14 +146,6 @@ def test_starts_after_a_slide_have_the_same_chance():
     assert sum(chances.values()) == 1
     first = sum(p for board, p in chances.items() if ENDED.sum(board) <= 6)
     assert first == Fraction(1, 2)
-
-
-def test_boards_beyond_the_horizon_are_refused(tmp_path):
-    solve(SHORT, "win", table=tmp_path / "t", threads=1)
-    with open_table(tmp_path / "t") as table:
-        assert float(table.probe("2,4/2,0").value) == 0
-        with pytest.raises(BoardError, match="the sum 10, but the game ends at the sum 6"):
-            table.probe("4,4/2,0")
 
 
 @pytest.mark.parametrize(

@@ -171,13 +171,6 @@ def test_real_boards_in_pruned_tables(solved: Callable[..., Path], tmp_path: Pat
             assert agrees(after, value) if known else str(after) == "below 0.7, or not reachable"
 
 
-def test_a_table_of_all_boards_cannot_be_pruned(tmp_path: Path) -> None:
-    solve(SMALL, space="all", table=tmp_path / "all")
-    with pytest.raises(UsageError, match="holds all boards within limits"):
-        prune(tmp_path / "all", tmp_path / "pruned", above=0.5)
-    assert not (tmp_path / "pruned").exists()
-
-
 def test_what_takes_no_pruned_table(solved: Callable[..., Path], tmp_path: Path) -> None:
     pruned = tmp_path / "pruned"
     prune(solved(SMALL), pruned, above=0.05)

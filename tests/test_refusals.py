@@ -1,8 +1,8 @@
 """What the command line refuses: each command of ``refusals.tsv`` prints one sentence and writes nothing.
 
 In the folder are tables ``t`` and ``big``, an ``unfinished`` one, one of ``all`` boards, a ``run`` of counts,
-a winning ``set``, a ``link`` to ``t``, a ``page``, an ``agent``, and ``full`` of something else.  A sentence
-may be given in parts, with `` ... `` between them.
+a winning ``set``, a ``link`` to ``t``, an exported ``page``, an ``agent``, and ``full`` and ``site`` of
+others.  A sentence may be given in parts, with `` ... `` between them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ BIG = Game("3x3", 32, masks=".../..x/.xx", start="after 2,0,0/0,0,x/2,x,x|0,0,0/
 FILES = {
     "full/letter.txt": b"mine",
     "page/index.html": b'<!-- "format": "tilebase policy" -->',
+    "site/index.html": b"mine",
     "bytes": b"\xff\xfe\x00",
     "empty": b"\n",
     "game.txt": b"2,2/0,0",
@@ -44,7 +45,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     count(Game("2x2", 16), folder=folder / "run", keep="afterstates", threads=1)
     symbolic(Game("2x2", 16), export=folder / "set")
     (folder / "link").symlink_to("t")
-    for name in ("full", "page/pictures"):
+    for name in ("full", "site", "page/pictures"):
         (folder / name).mkdir(parents=True)
     for name, data in FILES.items():
         (folder / name).write_bytes(data)

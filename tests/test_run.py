@@ -33,10 +33,11 @@ def test_finished_run_is_read_not_made_again(done):
 @pytest.mark.parametrize("keep", ["counts", "afterstates", "states"])
 def test_up_to_and_on(keep, tmp_path):
     run(tmp_path / "whole", keep=keep)
-    for up_to in (10, 20):
-        assert not run(tmp_path / "parts", keep=keep, up_to=up_to).complete
+    parts = [run(tmp_path / "parts", keep=keep, up_to=up_to) for up_to in (10, 20)]
+    assert [(part.complete, part.sums.max()) for part in parts] == [(False, 10), (False, 20)]
     assert run(tmp_path / "parts", keep=keep).complete
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+    assert run(tmp_path / "parts", keep=keep, up_to=20).as_dict() == parts[1].as_dict()
 
 
 def test_any_truncation_of_the_journal_is_mended(done):
