@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from batching import dense_pass
-from stopping import stop_at
+from stopping import raise_at, stop_at
 from tilebase import force
 from tilebase._kernels import jit, matrices
 from tilebase._kernels.packed import packed
@@ -319,16 +319,9 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
 @pytest.mark.parametrize("error", [StorageError, KeyboardInterrupt])
 def test_a_window_that_cannot_be_kept_leaves_no_parts(tmp_path, monkeypatch, whole, method, error):
     """A full disk, say: what was written of the layer goes, and the states of those above stay."""
-    memory, calls, real = least_memory(LIMITED), [], getattr(layers.RawLayer, method)
-
-    def refused(self, *arguments):
-        calls.append(self.path.name)
-        if len(calls) == 40:
-            raise error("no space")
-        return real(self, *arguments)
-
+    memory = least_memory(LIMITED)
     with monkeypatch.context() as patch:
-        patch.setattr(layers.RawLayer, method, refused)
+        raise_at(patch, layers.RawLayer, method, (40,), error("no space"))
         with pytest.raises(error):
             solved(tmp_path, LIMITED, memory=memory)
     assert not list((tmp_path / "bits").glob(".*"))

@@ -605,10 +605,6 @@ def test_an_adversary_prevents_what_is_not_forced_and_nothing_else(forced, print
 
 
 def test_evaluate(table, folder, printed):
-    out = printed("evaluate t random -q")
-    assert [line.split()[0] for line in out.splitlines()[1:]] == ["random", "optimal", "regret"]
-    document = json.loads(printed("evaluate t t -q -f json --objective score"))
-    assert document["regret"] == pytest.approx(0, abs=1e-9)
     (folder / "leftward.py").write_text("def left(board):\n    return next(iter(board.slides()))\n")
     assert "live states reached, without symmetry" in printed("evaluate t leftward:left -q")
     assert "regret" in printed("evaluate t greedy -q --record found.csv")

@@ -27,7 +27,7 @@ from dask.utils import key_split
 from distributed import Security
 
 import tilebase.cluster.dask as over_dask
-from clustering import Tree, Workers, kill_some, noting, one_hangs, start_workers
+from clustering import Tree, Workers, kill_some, noting, one_hangs, same_with, start_workers
 from stopping import Commands, Hit
 from stored import contents
 from tilebase import _version
@@ -92,12 +92,7 @@ COUNTS = (
 def test_threads_count_as_one_process_does(tmp_path, threads, monkeypatch, game, options) -> None:
     layers = shared_layers(monkeypatch)
     monkeypatch.setattr(shared_forward, "SHARED_RANKS", 1 << 10)
-    alone = count(game, folder=tmp_path / "alone", **options)
-    assert not layers
-    together = count(game, folder=tmp_path / "together", cluster=threads, **options)
-    assert layers
-    assert together.totals == alone.totals
-    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
+    same_with(threads, layers, partial(count, game, **options), tmp_path)
 
 
 SOLUTIONS = (
@@ -112,22 +107,10 @@ SOLUTIONS = (
 
 
 @pytest.mark.parametrize(("game", "objectives", "kept", "options"), SOLUTIONS)
-def test_threads_solve_as_one_process_does(
-    tmp_path: Path,
-    threads: ThreadExecutor,
-    monkeypatch: pytest.MonkeyPatch,
-    game: Game,
-    objectives: str,
-    kept: str,
-    options: dict[str, Any],
-) -> None:
+def test_threads_solve_as_one_process_does(tmp_path, threads, monkeypatch, game, objectives, kept, options):
     layers = shared_layers(monkeypatch)
-    alone = solve(game, objectives, **{kept: tmp_path / "alone"}, **options)
-    assert not layers
-    together = solve(game, objectives, cluster=threads, **{kept: tmp_path / "together"}, **options)
+    same_with(threads, layers, partial(solve, game, objectives, **options), tmp_path, kept)
     assert len(layers) > len(set(layers))  # layers of both passes
-    assert together == alone
-    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
 
 
 @pytest.mark.all  # it waits for 8 seconds

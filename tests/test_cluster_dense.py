@@ -6,6 +6,7 @@ import itertools
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,7 +17,7 @@ pytest.importorskip("distributed")
 
 
 from batching import dense_pass
-from clustering import noting
+from clustering import noting, same_with
 from stopping import stop_at
 from stored import contents
 from tilebase.cli import main
@@ -58,36 +59,21 @@ def shared_sums(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 SOLUTIONS = (
-    (SMALL, "guaranteed,score", 1, True),
-    pytest.param(SMALL, "win:float16", 1, False, marks=pytest.mark.all),
-    (SMALL, "win,upper:uint32", "0.9", True),
-    (formation("44").game(16), "win", 1, True),
-    (MOVING, "lower", 1, True),
+    (SMALL, "guaranteed,score", 1, "table"),
+    pytest.param(SMALL, "win:float16", 1, "folder", marks=pytest.mark.all),
+    (SMALL, "win,upper:uint32", "0.9", "table"),
+    (formation("44").game(16), "win", 1, "table"),
+    (MOVING, "lower", 1, "table"),
 )
 
 
 @pytest.mark.parametrize(("game", "objectives", "discount", "kept"), SOLUTIONS)
 def test_threads_solve_all_boards_as_one_process_does(
-    tmp_path: Path,
-    threads: ThreadExecutor,
-    shared_sums: list[int],
-    monkeypatch: pytest.MonkeyPatch,
-    game: Game,
-    objectives: str,
-    discount: Any,
-    kept: bool,
+    tmp_path, threads, shared_sums, monkeypatch, game, objectives, discount, kept
 ) -> None:
     monkeypatch.setattr(shared, "SHARED_BOARDS", int(0.8 * max(PerfectIndex(game).sizes().values())))
-    options: list[dict[str, Any]] = [
-        {"table" if kept else "folder": tmp_path / name, "discount": discount, "space": "all"}
-        for name in ("alone", "together")
-    ]
-    alone = solve(game, objectives, **options[0])
-    assert not shared_sums
-    together = solve(game, objectives, cluster=threads, **options[1])
-    assert shared_sums
-    assert together == alone
-    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
+    ask = partial(solve, game, objectives, discount=discount, space="all")
+    same_with(threads, shared_sums, ask, tmp_path, kept)
 
 
 @pytest.mark.all  # by default, threads do it, and worker processes in a pass over reachable boards

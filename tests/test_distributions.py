@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import cached_oracle as oracle
+from following import slides_of
 from tilebase.datasets import to_arrow
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
@@ -35,23 +35,6 @@ GAMES = (
     Game("2x2", 32, spawn="1/4", start="empty"),
     Game("2x2", 32, spawn=1),
 )
-
-
-def slides_of(game: Game, policy: str) -> Callable[[Cells], list[str]]:
-    """The slides that a policy takes, each with the same probability."""
-    exact = oracle.values(game, "score") if policy == "score" else None
-
-    def chosen(state: Cells) -> list[str]:
-        if exact is not None:
-            worths = oracle.worths(exact, state)
-        else:
-            worths = {
-                direction: oracle._worth(game, "score", state, after) if policy == "greedy" else Fraction(0)
-                for direction, after in game.slides(state).items()
-            }
-        return [direction for direction, worth in worths.items() if worth == max(worths.values())]
-
-    return chosen
 
 
 def by_rules(game: Game, policy: str) -> tuple[dict[str, dict[int, Fraction]], dict[Cells, Fraction]]:

@@ -28,7 +28,7 @@ from following import visits
 from pages import DOCS
 from repetition import one_in
 from second_reader import folder_files
-from serving import SECONDS, Host, How, check_accessible, hosted, ranges, whole_files
+from serving import SECONDS, Host, How, check_accessible, hosted, ranges, whole_files, without_errors
 from stopping import no_space
 from stored import chunks_of
 from tilebase import errors, export_page, force, formation, open_table, solve, thin
@@ -397,22 +397,9 @@ def test_the_command_says_what_it_wrote(thinned, folder, printed) -> None:
 @pytest.fixture
 def view(tab: Page) -> Iterator[Page]:
     """A tab without animations.  What it reports as an error fails the test."""
-    problems: list[str] = []
-
-    def failed(error: Any) -> None:
-        problems.append(str(error))
-
-    def said(line: Any) -> None:
-        if line.type == "error":
-            problems.append(line.text)
-
-    tab.on("pageerror", failed)
-    tab.on("console", said)
-    yield tab
-    tab.remove_listener("pageerror", failed)
-    tab.remove_listener("console", said)
+    with without_errors(tab):
+        yield tab
     tab.goto("about:blank")
-    assert [line for line in problems if "404" not in line] == []
 
 
 @pytest.fixture

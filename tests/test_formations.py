@@ -346,17 +346,6 @@ def test_one_goal_of_one_formation(printed):
     assert times == ["1 s", "80 s", "2 min", "83 min", "25 h", "32 y"]
 
 
-def test_solve_prints_the_value_of_each_start_board(printed):
-    found = json.loads(printed("solve --formation 442 --rules 'goal-sum = 30' -q -f json"))
-    assert list(found["starts_by_board"]) == list(formation("442").starts)
-    mean = sum(value[0]["value"] for value in found["starts_by_board"].values()) / 2
-    assert found["start"][0]["value"] == pytest.approx(mean, abs=1e-15)
-    assert [
-        line.split()[:2]
-        for line in printed("solve --formation 442 --rules 'goal-sum = 30' -q").splitlines()[3:]
-    ] == [["from", board] for board in formation("442").starts]
-
-
 def test_a_formation_has_a_certificate(tmp_path, printed):
     for name, goal, verdict in (("44", "8", "cannot"), ("442t", "16", "cannot"), ("free10", "16", "can")):
         proof = str(tmp_path / name)

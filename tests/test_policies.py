@@ -7,10 +7,8 @@ import math
 import random
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from itertools import product
 
 import numpy as np
@@ -18,11 +16,11 @@ import pytest
 
 import cached_oracle as oracle
 from conformance import queries
-from following import visits
+from following import slides_of, visits
 from strategies import SMALL_GAMES
 from tilebase import Answer, Board, Objective, evaluate, open_table, simulate, solve, thin, verify_table
 from tilebase.errors import MissingBoardError, ResourceError, TilebaseError, UsageError, WrongGameError
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import Rounded, Unknown
 from tilebase.policies import compare, judge, simulation
@@ -258,18 +256,6 @@ def test_certain_wins_and_games_that_do_not_fit_into_memory(solved):
 # -- thinning --------------------------------------------------------------------------------------
 
 
-@cache
-def best_slides(game: Game, objective: str) -> Callable[[Cells], list[str]]:
-    exact = oracle.values(game, objective)
-
-    @cache
-    def best(state: Cells) -> list[str]:
-        worths = oracle.worths(exact, state)
-        return [direction for direction, worth in worths.items() if worth == max(worths.values())]
-
-    return best
-
-
 THINNED = [
     (SMALL, "win"),
     (CONTINUED, "score"),
@@ -290,7 +276,7 @@ THINNED = [
 )
 def test_thinned_tables(game, objective, above, solved, tmp_path):
     folder = solved(game, objective)
-    best = best_slides(game, objective)
+    best = slides_of(game, objective)
     visit = visits(game, best)
     kept = {state for state, p in visit.items() if p >= Fraction(above)}
     left = visits(game, lambda state: best(state) if state in kept else [])
