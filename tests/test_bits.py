@@ -63,9 +63,9 @@ def solved(
         return one.start(), found
 
 
-def least_memory(game: Game, threads: int = 2, spare: float = 0.0) -> int:
+def least_memory(game: Game, spare: float = 0.0) -> int:
     """Bytes that are enough for bits of one layer and the least window, or a larger one."""
-    plan = Plan.of(PerfectIndex(game), Objective("guaranteed"), replace(AMPLE, threads=threads))
+    plan = Plan.of(PerfectIndex(game), Objective("guaranteed"), AMPLE)
     assert plan.words is not None
     held = plan.words.layer + plan.words.window + int(spare * (plan.words.layer - plan.words.window))
     return plan.base + 8 * held

@@ -30,7 +30,6 @@ from repetition import one_in
 from second_reader import folder_files
 from serving import SECONDS, Host, How, check_accessible, hosted, ranges, whole_files, without_errors
 from stopping import no_space
-from stored import chunks_of
 from tilebase import errors, export_page, force, formation, open_table, solve, thin
 from tilebase.files import policy as files_policy
 from tilebase.game.game import Cells, Game
@@ -369,14 +368,6 @@ def test_what_gets_no_page(small, folder, monkeypatch) -> None:
         export_page(small, "page")
     assert [path.name for path in folder.iterdir()] == ["8.cert"]
     assert export_page(small, "page", anyway=True).states == 57
-
-
-def test_a_damaged_table_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
-    solve(Game("2x2", 16), "win", table=tmp_path / "t", threads=1)
-    chunks_of(tmp_path / "t" / "values" / "win", 10).flip(10, 1)
-    with pytest.raises(errors.CorruptError):
-        export_page(tmp_path / "t", tmp_path / "page")
-    assert [path.name for path in tmp_path.iterdir()] == ["t"]
 
 
 def test_the_command_says_what_it_wrote(thinned, folder, printed) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import cached_oracle as oracle
 from conformance.games import daily
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.patterns.checking import (
     ENOUGH,
@@ -281,15 +281,6 @@ def test_refusals_of_checks() -> None:
     for refuse in (lambda: check_rules(Rules(2, 2)), lambda: next(explore(Rules(2, 2)))):
         with pytest.raises(UsageError, match="bound the tiles, or the sum"):
             refuse()
-
-
-def test_checks_that_do_not_fit_into_memory_are_refused_before_they_start(monkeypatch) -> None:
-    """60x60 to the sum 4 has few positions after a slide, and many large ones after a drop."""
-    monkeypatch.setattr("tilebase.patterns.checking.explore", lambda *_, **__: pytest.fail("it started"))
-    rules = Rules(60, 60)
-    assert most_afterstates(rules, 4).total() < 10_000
-    with pytest.raises(ResourceError, match="864,000 positions of the sum 4 after a drop, with 3,600 cells"):
-        check_rules(rules, most_sum=4)
 
 
 def test_the_command_prints_a_row_for_each(printed) -> None:
