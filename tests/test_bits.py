@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from batching import dense_pass
+from batching import SEVERAL, dense_pass
 from stopping import raise_at, stop_at
 from tilebase import force
 from tilebase._kernels import jit, matrices
@@ -35,7 +35,6 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 AMPLE = Allowance(memory=1 << 40, threads=2)
 EIGHT = Allowance(memory=8 << 30, threads=2)
 LIMITED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
-SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
 MIRRORED_GAME = Game("2x4", 32, start="empty")
 Summaries = dict[int, LayerSummary | None]
 

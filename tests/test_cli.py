@@ -39,7 +39,6 @@ from tilebase.game.game import Game
 from tilebase.game.names import game_text
 from tilebase.policies import compare, judge
 from tilebase.runtime import paths
-from tilebase.runtime import progress as shown
 from tilebase.sparse.forward import ForwardPass
 from transcripts import function_of
 
@@ -164,11 +163,6 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         raise_at(patch, ForwardPass, "_layer", (14,))
         assert main(["solve", "exact", "2x2", "32", "-q"]) == 130
     assert capsys.readouterr().err == "tilebase: stopped\n"
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(5, "0:05"), (125, "2:05"), (3723, "1:02:03")])
-def test_clock(seconds, text):
-    assert shown.clock(seconds) == text
 
 
 def test_a_closed_output_is_one_sentence():

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("distributed")
 
 
-from batching import dense_pass
+from batching import SEVERAL, dense_pass
 from clustering import noting, same_with
 from stopping import stop_at
 from stored import contents
@@ -39,7 +39,6 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.tables.verify import verify_table
 
 SMALL = Game("2x4", 32, start="empty")
-MOVING = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +62,7 @@ SOLUTIONS = (
     pytest.param(SMALL, "win:float16", 1, "folder", marks=pytest.mark.all),
     (SMALL, "win,upper:uint32", "0.9", "table"),
     (formation("44").game(16), "win", 1, "table"),
-    (MOVING, "lower", 1, "table"),
+    (SEVERAL, "lower", 1, "table"),
 )
 
 

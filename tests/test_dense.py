@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import cached_oracle as oracle
-from batching import BATCHED, dense_pass, small_memory
+from batching import BATCHED, SEVERAL, dense_pass, small_memory
 from judging import check
 from stopping import raise_at, stop_at
 from stored import all_values, flip_at, layers_of, number_of
@@ -47,7 +47,6 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 
 LIMITED = Game("2x3", 32, limits="16,16,8/16,8,8")
 MASKED = Game("3x3", 32, masks="..x/..x/..x", start="after 2,0,x/0,2,x/0,0,x", horizon=46)
-SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
 GAPS = Game("2x2", 32, start="empty")  # no board has a sum between 56 and 64
 ONE = Allowance(memory=8 << 30, threads=1)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import itertools
 import random
-from fractions import Fraction
 
 import pytest
 
 import cached_oracle as oracle
+from test_policies import CELLS, ENDED
 from test_winning_set import analysed
 from tilebase import Game, count, force, open_table, prove, solve
 from tilebase.bdd.sets import ORDERS
@@ -19,8 +19,6 @@ from tilebase.questions.borders import find_border
 from tilebase.questions.force import largest_forced
 from tilebase.questions.limits import least_limits
 
-ENDED = Game("2x3", 16, masks="..x/...|x../...", start="after x,0,0/0,2,0|0,0,x/0,2,4", horizon=22)
-CELLS = Game("2x3", masks="..x/...", start="after 2,0,x/0,0,0", horizon=24, pattern="8,*,*/*,*,*|*,*,*/*,*,8")
 SHORT = Game("2x2", 16, start="empty", horizon=6)
 
 
@@ -139,13 +137,6 @@ def test_statements_name_masks_horizon_and_starts():
     assert "in the game that ends at the sum 22" in text
     text = force(SHORT.changed(start="after 2,0/0,0", horizon=8), threads=1).statement
     assert "from the board 2,0/0,0, a spawn first" in text
-
-
-def test_starts_after_a_slide_have_the_same_chance():
-    chances = dict(ENDED.starts())
-    assert sum(chances.values()) == 1
-    first = sum(p for board, p in chances.items() if ENDED.sum(board) <= 6)
-    assert first == Fraction(1, 2)
 
 
 @pytest.mark.parametrize(

@@ -449,8 +449,9 @@ def test_a_pass_that_never_ends_and_one_that_goes_on(monkeypatch):
 
 
 def test_what_is_shown():
-    from tilebase.runtime.progress import describe
+    from tilebase.runtime.progress import clock, describe
 
+    assert [clock(seconds) for seconds in (5, 125, 3723)] == ["0:05", "2:05", "1:02:03"]
     known = Progress(88, "slide", 1_234_567, 10.0, 2.5e6, 0.5, 61.0)
     assert describe(known) == "sum 88 slide  1,234,567 states  2.5 M/s  about 1:00 left"
     unknown = Progress(88, "slide", 1_234_567, 10.0, 2.5e6, 0.5, math.inf)

@@ -566,17 +566,12 @@ def test_certificates_are_proved(tmp_path: Path, game: Game, player: str) -> Non
         assert header["claim"] == ("forced" if expected else "not forced")
 
 
-def test_a_certificate_too_long_is_not_written(tmp_path: Path) -> None:
-    analysis, verdict = analysed(Game("2x3", 32), Method())
+def test_a_certificate_too_long_or_not_against_every_spawn_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(errors.ResourceError, match="more than 3 boards"):
-        write_proof(tmp_path / "a.cert", analysis, verdict, most=3)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_certificates_are_against_every_spawn(tmp_path: Path) -> None:
-    analysis, verdict = analysed(SMALL, Method(variant="cooperative"))
+        write_proof(tmp_path / "a.cert", *analysed(Game("2x3", 32), Method()), most=3)
     with pytest.raises(errors.UsageError, match="against every spawn"):
-        write_proof(tmp_path / "a.cert", analysis, verdict)
+        write_proof(tmp_path / "a.cert", *analysed(SMALL, Method(variant="cooperative")))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_sets_in_zip_files(tmp_path: Path) -> None:
