@@ -125,16 +125,15 @@ def test_a_layer_is_named_by_its_folder_and_sum(tmp_path, printed):
         assert printed(*command, "--sum", "10") == f"{out[1]}: {size} boards up to symmetry\n"
 
 
-def test_values_are_exported_for_data_frames(tmp_path, printed):
+def test_values_are_exported_for_data_frames(solved, tmp_path, printed):
     game, cells = Game("2x3", 64), "cells are exponents: 8 for the tile 256"
-    solve(game, table=tmp_path / "t", threads=1)
-    command = f"export values {tmp_path / 't'}"
+    command = f"export values {solved(game)}"
     said = printed(f"{command} -o {tmp_path / 'a.parquet'}")
     rows = pq.read_table(tmp_path / "a.parquet").to_pylist()
     assert f": {len(rows):,} afterstates up to symmetry, which polars.read_parquet or pandas.r" in said
     assert said.endswith(f"; {cells}; --states writes states, and what each slide is worth\n")
     assert len(rows) == 4_375
-    with open_table(tmp_path / "t") as table:
+    with open_table(solved(game)) as table:
         for row in rows[::500]:
             board = Board(game, tuple(row["cells"]))
             assert (board.sum, board.key, board.text) == (row["sum"], row["key"], row["board"])
@@ -579,21 +578,13 @@ def test_play_where_the_table_ends(folder, printed, monkeypatch):
     assert "the table does not know" in printed("play t --start 0,2/2,0")
 
 
-@pytest.fixture(scope="module")
-def forced(tmp_path_factory):
-    """2x3 to 16, which can be forced, and 32, which cannot: what each position is worth to the player."""
-    folder = tmp_path_factory.mktemp("forced")
-    for goal in (16, 32):
-        solve(Game("2x3", goal), "guaranteed", table=folder / str(goal))
-    return folder
-
-
 @pytest.mark.parametrize(
-    ("goal", "answer", "end"), [("16", "yes", "won after"), ("32", "no", "no slide is left")]
+    ("goal", "answer", "end"), [(16, "yes", "won after"), (32, "no", "no slide is left")]
 )
-def test_an_adversary_prevents_what_is_not_forced_and_nothing_else(forced, printed, goal, answer, end):
+def test_an_adversary_prevents_what_is_not_forced_and_nothing_else(solved, printed, goal, answer, end):
+    table = solved(Game("2x3", goal), "guaranteed")
     for seed in range(3):
-        out = printed(f"play {forced / goal} --adversary --auto --delay 0 --seed {seed}")
+        out = printed(f"play {table} --adversary --auto --delay 0 --seed {seed}")
         assert f"whether a win can be forced: {answer}" in out
         assert end in out
 
@@ -641,11 +632,11 @@ def test_a_full_disk_behind_standard_output():
 
 
 @pytest.fixture(scope="session")
-def almost_won(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def almost_won(tmp_path_factory: pytest.TempPathFactory, solved: Callable[..., Path]) -> Path:
     """A folder with tables of 3x3 to 64, which is lost with a probability of 7e-18, and a game on it."""
     folder = tmp_path_factory.mktemp("almost")
-    solve(Game("3x3", 64), "win", table=folder / "win")
-    solve(Game("3x3", 64), "win,loss", table=folder / "both")
+    shutil.copytree(solved(Game("3x3", 64)), folder / "win")
+    shutil.copytree(solved(Game("3x3", 64), "win,loss"), folder / "both")
     (folder / "game.txt").write_text("2,2,0/0,0,0/0,0,0\n4,0,0/0,2,0/0,0,0\n0,0,0/0,2,0/4,2,0\n")
     return folder
 

@@ -147,14 +147,12 @@ def test_entries_stand_for_as_many_scores_as_the_resolution(case: tuple[Game, Pa
     assert coarse.at_least(rows[-1]["value"]) == pytest.approx(rows[-1]["at_least"])
 
 
-def test_boards_that_symmetries_turn_into_each_other_are_met_alike(tmp_path: Path) -> None:
-    solve(Game("2x2", 16), table=tmp_path, threads=1)
-
+def test_boards_that_symmetries_turn_into_each_other_are_met_alike(solved) -> None:
     def play(board: Board) -> str:
         return min(board.slides())
 
     for policy in (play, "greedy"):
-        met = distributions(tmp_path, policy, boards=["2,2/0,0", "0,0/2,2"]).meets
+        met = distributions(solved(Game("2x2", 16)), policy, boards=["2,2/0,0", "0,0/2,2"]).meets
         assert len(set(met.values())) == 1
         assert all(0 < p < 1 for p in met.values())
 
@@ -176,30 +174,27 @@ def test_the_tail_of_a_distribution() -> None:
     assert [row["probability"] for row in alone.text_rows()] == ["1"]
 
 
-def test_no_probability_is_above_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    solve(Game("2x2", 8), table=tmp_path, threads=1)
+def test_no_probability_is_above_1(solved, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilebase.policies.distributions.math.fsum", lambda parts: sum(parts) * (1 + 1e-15))
-    found = distributions(tmp_path, str(tmp_path), threads=1)
-    assert set(found.of["tile"].chances.values()) == {1.0}
     game, score = Game("2x2", 8), Rounded(1.5, "float64", 1e-15)
+    found = distributions(solved(game), str(solved(game)), threads=1)
+    assert set(found.of["tile"].chances.values()) == {1.0}
     assert Evaluation(game, "mine", Objective("win"), 1 + 2**-52, Exact(1)).text == "1"
     assert Evaluation(game, "mine", Objective("score"), 1.5, score).value == 1.5
 
 
-def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:
-    game = Game("2x2", goal_sum=20)
-    solve(game, "win", table=tmp_path, threads=1)
+def test_wrong_questions_have_one_sentence(solved) -> None:
+    table = solved(Game("2x2", goal_sum=20))
     with pytest.raises(UsageError, match="a goal tile wins"):
-        distributions(tmp_path, "random")
-    found = distributions(tmp_path, "random", of=["length"])
+        distributions(table, "random")
+    found = distributions(table, "random", of=["length"])
     assert sum(found["length"].chances.values()) == pytest.approx(1)
     with pytest.raises(UsageError, match="or a board to meet"):
-        distributions(tmp_path, "random", of=[])
+        distributions(table, "random", of=[])
 
 
-def test_many_rows_are_printed_as_quantiles(tmp_path: Path, printed) -> None:
-    table = str(tmp_path / "t")
-    solve(Game("2x3", 32), table=table, threads=1)
+def test_many_rows_are_printed_as_quantiles(solved, printed) -> None:
+    table = str(solved(Game("2x3", 32)))
     asked = ["evaluate", table, "random", "--distribution", "score", "--meets", "2,2,0/0,0,0", "-q"]
     rows = printed(*asked, "-f", "csv").count("\n") - 1
     said = printed(*asked)

@@ -242,10 +242,9 @@ def test_the_packed_slides_are_the_best_of_the_table(game, label, solved, tmp_pa
     assert page.leaves == 0
 
 
-def test_every_changed_byte_of_a_policy_is_found(tmp_path: Path) -> None:
+def test_every_changed_byte_of_a_policy_is_found(solved, tmp_path: Path) -> None:
     """By a reader that knows the page of formats alone."""
-    solve(Game("2x2", 8), "win", table=tmp_path / "t", threads=1)
-    export_page(tmp_path / "t", tmp_path / "page")
+    export_page(solved(Game("2x2", 8)), tmp_path / "page")
     (file,) = (tmp_path / "page").glob("policy*")
     whole = file.read_bytes()
     for at in range(len(whole))[one_in(7)]:
@@ -502,10 +501,9 @@ def autoplay(view: Page) -> None:
     view.get_by_role("button", name="Autoplay").click()
 
 
-def test_a_win_that_is_not_certain_is_not_100_percent(tmp_path: Path, visit: Visit, view: Page) -> None:
+def test_a_win_that_is_not_certain_is_not_100_percent(solved, visit: Visit, view: Page) -> None:
     """The start of 3x3 to 64 is worth 1 - 7e-18; where a slide wins, the win is certain."""
-    solve(Game("3x3", 64), table=tmp_path / "table", threads=1)
-    visit(tmp_path / "table")
+    visit(solved(Game("3x3", 64)))
     expect(view.locator(".headline strong")).to_have_text("≈ 100 %")
     start = view.get_by_label("About").locator("b")
     expect(start).to_have_text("≈ 100 %")

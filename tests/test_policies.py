@@ -18,7 +18,7 @@ import cached_oracle as oracle
 from conformance import queries
 from following import slides_of, visits
 from strategies import SMALL_GAMES
-from tilebase import Answer, Board, Objective, evaluate, open_table, simulate, solve, thin, verify_table
+from tilebase import Answer, Board, Objective, evaluate, open_table, simulate, thin, verify_table
 from tilebase.errors import MissingBoardError, ResourceError, TilebaseError, UsageError, WrongGameError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
@@ -371,11 +371,10 @@ def test_the_progress_of_a_function(solved, monkeypatch):
     assert (found.value, found.states) == (pytest.approx(judged.value, rel=1e-12), judged.states)
 
 
-def test_a_table_plays_for_the_objective_that_is_named(tmp_path):
+def test_a_table_plays_for_the_objective_that_is_named(solved):
     """By its values of this objective if it has them, else by its first; every question follows this rule."""
-    game, both, alone = Game("2x3", 32), tmp_path / "both", tmp_path / "win"
-    solve(game, "win,score", table=both, threads=1)
-    solve(game, "win", table=alone, threads=1)
+    game = Game("2x3", 32)
+    both, alone = solved(game, "win,score"), solved(game)
     score = float(oracle.values(game, "score").start)
     for named, by, value in (("score", "score", score), ("win", "win", None), (None, "win", None)):
         found = evaluate(both, both, objective=named, threads=1)
@@ -400,9 +399,7 @@ def test_a_table_plays_for_the_objective_that_is_named(tmp_path):
         distributions(alone, alone, objective="score", threads=1)
 
 
-def test_a_table_without_the_goal_names_what_answers(tmp_path):
-    solve(Game("2x2", 32), table=tmp_path / "goal", threads=1)
-    solve(Game("2x2"), "score", table=tmp_path / "score", threads=1)
-    sentence = r"2x2 without a goal, not of 2x2, to 32: .*score --distribution tile"
+def test_a_table_without_the_goal_names_what_answers(solved):
+    sentence = r"2x2 without a goal, not of 2x2, to 32: .* --distribution tile"
     with pytest.raises(UsageError, match=sentence):
-        evaluate(tmp_path / "goal", tmp_path / "score", threads=1)
+        evaluate(solved(Game("2x2", 32)), solved(Game("2x2"), "score"), threads=1)

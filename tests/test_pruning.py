@@ -255,9 +255,7 @@ def test_a_pruned_table_stays_as_it_is(solved: Callable[..., Path], tmp_path: Pa
     prune(solved(SMALL), tmp_path, above=0.05)
     before = folder_files(tmp_path)
     for objective, above in (("win", 0.06), ("lower", 0.05), ("win", None)):
-        with pytest.raises(
-            WrongGameError, match=r"choose an? \w+ folder"
-        ):
+        with pytest.raises(WrongGameError, match=r"choose an? \w+ folder"):
             solve(SMALL, objective, table=tmp_path, above=above)
     with pytest.raises(WrongGameError, match="choose a new folder"):
         prune(solved(SMALL), tmp_path, above=0.06)

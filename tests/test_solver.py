@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,15 +34,8 @@ MANY = "win,win:float16,lower,upper:uint32,guaranteed,score,longest"
 
 
 @pytest.fixture(scope="module")
-def whole_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("whole")
-    solve(WHOLE, MANY, table=folder, threads=1)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def whole(whole_table: Path) -> dict[str, bytes]:
-    return contents(whole_table)
+def whole(solved) -> dict[str, bytes]:
+    return contents(solved(WHOLE, MANY))
 
 
 @pytest.mark.parametrize(("threads", "lean"), [(2, False), (3, False), (1, True), (2, True)])
@@ -167,11 +159,11 @@ def test_a_summary_is_that_of_the_numbers_meant(dtype):
     ]
 
 
-def test_certain_wins_stay_exactly_one(tmp_path):
+def test_certain_wins_stay_exactly_one(solved):
     """A float is 1 where a win is certain, not 0.9999999999999999."""
     game = Game("3x3", 32)
-    solve(game, "win,guaranteed", table=tmp_path)
-    win, certain = (reachable_values(tmp_path, game, Objective(name)) for name in ("win", "guaranteed"))
+    table = solved(game, "win,guaranteed")
+    win, certain = (reachable_values(table, game, Objective(name)) for name in ("win", "guaranteed"))
     assert all(win[board] == 1 for board, forced in certain.items() if forced)
 
 
@@ -201,7 +193,7 @@ def test_too_little_memory(tmp_path, monkeypatch):
         solve(SMALL, memory=memory)
 
 
-def test_memory_that_forces_lean(whole, whole_table, tmp_path, monkeypatch):
+def test_memory_that_forces_lean(whole, solved, tmp_path, monkeypatch):
     used = []
     real = engine.BackwardPass._lean_parts
 
@@ -210,7 +202,7 @@ def test_memory_that_forces_lean(whole, whole_table, tmp_path, monkeypatch):
         return real(self, total, file)
 
     monkeypatch.setattr(engine.BackwardPass, "_lean_parts", seen)
-    with layers_of(whole_table / "values/win") as layers:
+    with layers_of(solved(WHOLE, MANY) / "values/win") as layers:
         largest = max(int(layers.layer(s).index["keys_bytes"].sum()) for s in layers.sums())
     monkeypatch.setattr(backward, "OVERHEAD", (1 << 30) - (1 << 20) - largest)
     solve(WHOLE, MANY, table=tmp_path, memory=1 << 30)
