@@ -219,12 +219,11 @@ def small(solved: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def thinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def thinned(solved: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of 2x3 to 64, thinned so far that many games leave it."""
     folder = tmp_path_factory.mktemp("thinned")
-    solve(Game("2x3", 64), "win", table=folder / "whole", threads=1)
-    thin(folder / "whole", folder / "thin", above=2e-4)
-    return folder / "thin"
+    thin(solved(Game("2x3", 64)), folder, above=2e-4)
+    return folder
 
 
 @pytest.mark.parametrize(("game", "label"), GAMES, ids=str)

@@ -360,19 +360,14 @@ def test_a_save_that_is_damaged_or_of_another_version_is_refused(tmp_path, monke
         ("8 --start 2,4/0,0", ["8 --start 2,4/0,0", "8 --start 4,2/0,0"], ["8 --start two-tiles", "8"]),
     ],
 )
-def test_a_certificate_is_replaced_by_one_of_its_question_only(
-    first, own, others, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    proof = Path("a.json")
+def test_a_certificate_is_replaced_by_one_of_its_question_only(first, own, others, folder, printed, refused):
+    proof = folder / "a.json"
     for words in (first, *own):
-        assert main(["force", "2x2", *words.split(), "-q", "-c", "a.json"]) == 0
+        printed(f"force 2x2 {words} -q -c a.json")
     before = proof.read_bytes()
     for words in others:
-        assert main(["force", "2x2", *words.split(), "-q", "-c", "a.json"]) == 2
-        assert "proves something else" in capsys.readouterr().err
-    assert main(["count", "2x2", "8", "-q", "--record", "a.json"]) == 2
-    assert "is a certificate" in capsys.readouterr().err
+        refused(f"force 2x2 {words} -q -c a.json".split(), 2, "proves something else")
+    refused(["count", "2x2", "8", "-q", "--record", "a.json"], 2, "is a certificate")
     assert proof.read_bytes() == before
     proof.write_bytes(before[:99])  # nobody knows of what it is
     assert main(["force", "2x2", *first.split(), "-q", "-c", "a.json"]) == 2

@@ -54,8 +54,7 @@ def test_play_ends_with_a_win_or_at_the_horizon(game, tmp_path):
     assert {"won", "ended"} <= endings
 
 
-def test_the_command_ends_at_the_horizon(tmp_path, printed, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_ends_at_the_horizon(folder, printed, monkeypatch):
     solve(SHORT, "win", table="t", threads=1)
     assert "slides: the game ends at the sum 6\n" in printed("play t --auto --delay 0 --seed 1")
     lines = ["left", "up", "right", "down"] * 6 + ["h", "u", "q"]

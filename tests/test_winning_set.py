@@ -226,8 +226,7 @@ def test_answers_as_json(tmp_path: Path) -> None:
     assert all(len(repr(one)) < 200 for one in (winning, answer, answer.slides[0]))
 
 
-def test_the_command_prints_what_is_known(tmp_path, monkeypatch, printed) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command_prints_what_is_known(folder, printed) -> None:
     saved(Path("set"))
     assert printed("probe set 2,8/0,8").splitlines()[-4:] == [
         "the player can force a win: yes",
@@ -241,8 +240,7 @@ def test_the_command_prints_what_is_known(tmp_path, monkeypatch, printed) -> Non
     assert printed("probe set 2,8/8,0 --after").endswith("the player can force a win: no\n")
 
 
-def test_a_set_is_verified_by_its_checksums(tmp_path, monkeypatch, capsys, printed) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_set_is_verified_by_its_checksums(folder, capsys, printed) -> None:
     Path("tables").mkdir()
     _, winning = saved(Path("tables/set"))
     assert main(["verify", "tables/set"]) == 0
