@@ -153,11 +153,7 @@ def test_workers_write_the_same_files(tmp_path, workers, solved, game, objective
 
 
 def test_the_command_uses_the_scheduler_at_an_address_or_in_a_file(
-    tmp_path: Path,
-    address: str,
-    solved: Callable[..., Path],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path, address, solved, monkeypatch, capsys
 ) -> None:
     assert main(["count", "2x3", "32", "--cluster", address]) == 0
     told = capsys.readouterr().err
@@ -178,9 +174,8 @@ def test_the_command_uses_the_scheduler_at_an_address_or_in_a_file(
     assert contents(table) == contents(solved(SMALL))
 
 
-def test_workers_verify_all_values(tmp_path: Path, address: str, capsys: pytest.CaptureFixture[str]) -> None:
-    table = tmp_path / "table"
-    solve(Game("2x3", 32), "win,lower:uint32", table=table)
+def test_workers_verify_all_values(solved, address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    table = solved(Game("2x3", 32), "win,lower:uint32")
     before = contents(table)
     command = ["verify", str(table), "--all", "-q"]
     assert main(command) == 0

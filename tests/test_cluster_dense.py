@@ -77,11 +77,7 @@ def test_threads_solve_all_boards_as_one_process_does(
 
 @pytest.mark.all  # by default, threads do it, and worker processes in a pass over reachable boards
 def test_the_command_solves_proves_and_forces_with_workers(
-    tmp_path: Path,
-    address: str,
-    shared_sums: list[int],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path, address, shared_sums, monkeypatch, capsys
 ) -> None:
     monkeypatch.setattr(shared, "SHARED_BOARDS", 18_700)  # four layers
     solve(SMALL, "win", space="all", table=tmp_path / "alone")

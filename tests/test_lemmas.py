@@ -283,16 +283,6 @@ def test_refusals_of_checks() -> None:
             refuse()
 
 
-def test_the_command_prints_a_row_for_each(printed) -> None:
-    head, *rows = printed("reach lemmas 2x4 --format csv -q").splitlines()
-    assert head == "lemma,statement,checked,failures,verdict,first,game,command,version"
-    assert [row.partition(",")[0] for row in rows] == list(BY_NUMBER)
-    assert [row.split(",")[0] for row in rows if "not stated" in row] == ["12", "13"]
-    shown = printed("reach lemmas 2x2 --up-to 20 --format json -q")
-    stated = "After a slide, at least one cell at the border of the board is empty."
-    assert f'"exact_statement": "{stated}"' in shown
-
-
 def test_a_lemma_that_fails_is_shown(monkeypatch, printed) -> None:
     def is_left(_rules: Rules, _position: Position, direction: str) -> bool:
         """All slides are to the left."""

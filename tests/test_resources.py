@@ -336,14 +336,6 @@ def test_solving_takes_the_memory_that_its_refusal_asked_for(tmp_path, monkeypat
     assert solve(game, folder=tmp_path, memory=least_of(str(refused.value)), threads=1).complete
 
 
-def test_solving_is_refused_before_counting(tmp_path):
-    for memory, words in ((4 << 30, r"4\.29 GB"), (1 << 30, r"1\.07 GB")):
-        sentence = f"does not fit: it needs .* GB of memory, and {words} may be used"
-        with pytest.raises(ResourceError, match=sentence):
-            solve(Game("4x4", 64), folder=tmp_path / "run", memory=memory)
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize("objective", ["win", "lower"])
 def test_batches_take_the_memory_that_their_refusal_asked_for(objective):
     index = PerfectIndex(Game("3x3", 512))

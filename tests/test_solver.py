@@ -11,7 +11,7 @@ import pytest
 import tilebase.questions.solve as engine
 from stored import chunks_of, contents, layers_of, reachable_values, record_of
 from tilebase import Game, Objective, formation, open_table, solve, verify_table
-from tilebase.errors import CorruptError, ResourceError, UsageError, WrongGameError
+from tilebase.errors import CorruptError, ResourceError, UsageError
 from tilebase.files import keys as key_files
 from tilebase.files.keys import encode
 from tilebase.files.run import Query, RunFolder
@@ -21,12 +21,6 @@ from tilebase.sparse import backward, forward, maps, sizes, windows
 from windows import keep_one_layer_above
 
 SMALL = Game("2x2", 32)
-
-
-def test_a_table_of_all_boards_is_not_continued_as_one_of_reachable_ones(tmp_path):
-    solve(SMALL, space="all", table=tmp_path / "dense")
-    with pytest.raises(WrongGameError, match="one that keeps counts, not one that keeps afterstates"):
-        solve(SMALL, table=tmp_path / "dense")
 
 
 WHOLE = Game("3x3", 64)

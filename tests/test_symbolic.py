@@ -79,15 +79,6 @@ def test_weak_is_decided_with_less():
 
 
 @HERE
-def test_a_run_can_stop_after_a_line():
-    game = Game("2x3", 16, start="empty")
-    found = symbolic(game, Method(strategy="sweep", until="(3,4)"))
-    assert (found.wins, found.lines[-1].name) == (None, "(3,4)")
-    assert "as was asked" in found.reason
-    assert symbolic(game, Method(until="20")).lines[-1].name == "20"
-
-
-@HERE
 @pytest.mark.parametrize("player", ["slider", "dropper"])
 def test_the_frontier_finds_what_sweep_lines_find(player):
     game = Game("2x3", 16, start="empty")
@@ -385,13 +376,6 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "oxidd", None)
     with pytest.raises(MissingExtraError, match=r"pip install '\.\[bdd\]'"):
         library.require_oxidd()
-
-
-def test_force_takes_the_engine():
-    for goal, forced in ((16, True), (32, False)):
-        answer = force(Game("2x3", goal, start="empty"), engine="diagrams")
-        assert (answer.forced, answer.engine) == (forced, "diagrams")
-        assert answer.positions > 0
 
 
 def test_the_command_writes_csv_json_and_pictures(tmp_path, capsys):

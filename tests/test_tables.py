@@ -107,10 +107,10 @@ def test_a_label_goes_before_a_name(solved):
     assert evaluate(table, "greedy", objective="win").objective.dtype == "float64"
 
 
-def test_a_game_that_one_slide_ends(tmp_path):
+def test_a_game_that_one_slide_ends(solved, tmp_path):
     """Every slide wins, so there is no layer at all."""
-    game, folder, seen = Game("1x2", 8, spawn=1), tmp_path / "whole", []
-    solve(game, "win,score", table=folder)
+    game, seen = Game("1x2", 8, spawn=1), []
+    folder = solved(game, "win,score")
     assert solve(game, "win", down_to=4).complete
     with open_table(folder) as table:
         assert table.probe("4,4").value == Exact(1)
