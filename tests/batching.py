@@ -53,7 +53,7 @@ def memory_for_batches(game: Game, objective: Objective) -> int | None:
 
 @cache
 def small_memory(game: Game, text: str) -> int:
-    """As little of it."""
+    """The same of an objective as text, which batches need."""
     (objective,) = parse_objectives(text)
     memory = memory_for_batches(game, objective)
     assert memory is not None
