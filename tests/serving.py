@@ -97,6 +97,31 @@ def until(page: Page, condition: str, arg: Any = None) -> None:
         page.wait_for_timeout(20)
 
 
+@contextmanager
+def without_errors(page: Page, *own: str) -> Iterator[None]:
+    """Fail if the page says that something is wrong, or asks for what does not begin with `own`, if given.
+
+    That a file cannot be loaded is nothing wrong: tests let hosts refuse some.
+    """
+    wrong: list[str] = []
+
+    def said(line: Any) -> None:
+        if line.type == "error" and not line.text.startswith("Failed to load resource"):
+            wrong.append(line.text)
+
+    def asked(request: Any) -> None:
+        if own and not request.url.startswith((*own, "data:", "blob:")):
+            wrong.append(f"a request to {request.url}")
+
+    listeners = {"pageerror": lambda error: wrong.append(str(error)), "console": said, "request": asked}
+    for event, listener in listeners.items():
+        page.on(event, listener)  # type: ignore[call-overload]
+    yield
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
+    assert wrong == []
+
+
 async def _nothing() -> Any:
     return {"type": "http.request", "body": b"", "more_body": False}
 

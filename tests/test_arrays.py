@@ -334,11 +334,10 @@ def test_every_objective_is_compared():
 
 
 @pytest.mark.parametrize("start", ["two-tiles", "empty", "2,4/0,8", "after 2,4/0,8", "0,0/0,0"])
-def test_the_empty_board_is_a_state_only_where_play_begins_with_it(start, tmp_path):
+def test_the_empty_board_is_a_state_only_where_play_begins_with_it(start, solved):
     """Tables and their arrays agree: elsewhere it is not known.  No slide is possible on it."""
     game = Game("2x2", 32, start=start)
-    solve(game, table=tmp_path)
-    with open_table(tmp_path) as table:
+    with open_table(solved(game)) as table:
         found = TableArrays(table).probe([[0, 0, 0, 0], game.starts()[0][0]])
         assert found.known.tolist() == [start == "0,0/0,0", True]
         assert not found.allowed[0].any()

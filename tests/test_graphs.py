@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import cached_oracle as oracle
-from facts import Fact, facts
 from strategies import SMALL_GAMES
 from tilebase import UsageError, open_table, open_winning_set
 from tilebase.game.game import Cells, Game
@@ -43,13 +42,6 @@ def nodes(dot: str) -> list[str]:
 
 def edges(dot: str) -> list[tuple[str, str]]:
     return re.findall(r"^  (\w+) -> (\w+) \[color=.*\];$", dot, re.MULTILINE)
-
-
-@pytest.mark.parametrize("fact", facts("state_counts.tsv", board="2x2", quantity="live_states"), ids=str)
-def test_published_number_of_states(fact: Fact) -> None:
-    graph = state_graph(Game(fact["board"], int(fact["goal"])))
-    assert len(graph.states) == int(fact["value"])
-    assert len(nodes(to_dot(graph))) == int(fact["value"])
 
 
 def folded(game: Game) -> set[tuple[Cells, State]]:
