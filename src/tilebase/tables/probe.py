@@ -125,8 +125,8 @@ class Table(Solved):
         board:
             A `Board`, text in any form, a packed key, or an array of tiles: see `Board.read`.  If the game
             has x that move, it may be a real board with large tiles in their places, rotated or mirrored
-            (`tables.large_tiles`), also as a number whose digits are hexadecimal exponents.  Then the reading with
-            the best value counts; directions and boards of the answer are those of the board as given.
+            (`tables.large_tiles`), also as a number whose digits are hexadecimal exponents.  Then the reading
+            with the best value counts; directions and boards of the answer are those of the board as given.
         objective:
             The label of an objective of the table.  None: the interval if the table has both bounds, else the
             first.
