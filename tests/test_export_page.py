@@ -421,7 +421,8 @@ def set_up(view: Page, board: str) -> None:
 
 
 def best_of(view: Page) -> tuple[str, ...]:
-    """The directions that the page marks."""
+    """The directions that the page marks, once its marks are no longer those of the last board."""
+    expect(view.locator(".slides.stale")).to_have_count(0)
     return tuple(name.strip().lower() for name in view.locator(".slide.best .name").all_inner_texts())
 
 
