@@ -151,9 +151,17 @@ def busy() -> str:
     )
 
 
+def is_first() -> bool:
+    """Return whether no run has compiled kernels on this machine."""
+    folder = cache_folder()
+    return folder is not None and not any(folder.glob("*/*.nbc"))
+
+
 def doubts() -> list[str]:
     """Return where the estimates of this process may not hold, as clauses."""
     found = [told] if (told := busy()) else []
+    if is_first():
+        found.append("the first run on this machine compiles kernels, which takes about 10 seconds more")
     if ASSUMED:
         what = " or ".join(name for engine, name in RUNS.items() if engine in ASSUMED)
         found.append(
