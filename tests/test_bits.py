@@ -25,6 +25,7 @@ from tilebase.dense.backends import bits
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
 from tilebase.dense.sizes import LISTS, Matrices, outer_and_inner, table_bytes
+from tilebase.dense.workspace import Shares
 from tilebase.errors import ResourceError, StorageError
 from tilebase.files.run import first_sum
 from tilebase.game.game import Game
@@ -109,10 +110,13 @@ def test_windows_change_nothing(game, tmp_path, whole):
         assert solved(tmp_path / f"{spare}", game, memory=memory) == whole(game)
 
 
-def test_a_window_is_smaller_than_a_layer(tmp_path):
-    """The boards of the test above are cut; what it cost is told."""
+def test_a_window_is_smaller_than_a_layer(tmp_path, monkeypatch):
+    """The boards of the test above are cut; what it cost is told, and how much of a layer each window is."""
+    shares, real = [], Shares.next
+    monkeypatch.setattr(Shares, "next", lambda self, share: shares.append(share) or real(self, share))
     with dense_pass(tmp_path, LIMITED, Objective("guaranteed"), memory=least_memory(LIMITED)) as one:
         one.run()
+    assert sum(shares) == pytest.approx(len(one.sizes), rel=0.02)
     assert one.work.batches > 5
     assert one.work.least < one.work.read + one.work.written
     assert one.work.seconds.keys() >= {"fold", "columns", "rows", "disk"}

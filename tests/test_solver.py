@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tilebase.questions.solve as engine
-from stored import chunks_of, contents, layers_of, reachable_values, record_of
+from stored import chunks_of, contents, flip_at, layers_of, reachable_values, record_of
 from tilebase import Game, Objective, formation, open_table, solve, verify_table
 from tilebase.errors import CorruptError, ResourceError, UsageError, WrongGameError
 from tilebase.files import keys as key_files
@@ -112,6 +112,12 @@ def test_layers_are_released_without_a_table(tmp_path, monkeypatch):
     assert not (folder / "manifest.json").exists()
 
 
+def test_a_run_without_a_table_does_not_go_on_from_damaged_values(tmp_path):
+    assert not solve(SMALL, folder=tmp_path, down_to=20).complete
+    flip_at(1.0)(next(tmp_path.glob("values/win/*.seg")))  # the layer of the sum 20
+    assert solve(SMALL, folder=tmp_path).value == solve(SMALL).value
+
+
 @pytest.mark.parametrize("damaged", [["win"], ["win", "guaranteed"]], ids=str)
 @pytest.mark.parametrize("places_of", [chunks_of, record_of])
 def test_a_damaged_table_gains_objectives(places_of, damaged, tmp_path):
@@ -193,6 +199,7 @@ def test_interval_of_256():
     low, high = solve(Game("3x3", 256), "lower,upper").start.values()
     assert low.bound < Fraction("0.995709643198808") < high.bound
     assert high.bound - low.bound < Fraction(1, 10**13)
+    assert solve(SMALL, "lower,win").value == solve(SMALL, "lower").value  # no interval
 
 
 def test_a_table_or_a_folder_not_both(tmp_path):

@@ -311,7 +311,9 @@ def test_a_run_continues_at_its_checkpoint(tmp_path, damage):
     if damage:
         kept[0].write_bytes(kept[0].read_bytes()[:-1])
     lines: list[Line] = []
-    assert do(task, lambda line, _: lines.append(line)).wins is False
+    parts: list[float] = []
+    assert do(task, lambda line, part: (lines.append(line), parts.append(part))).wins is False
+    assert (parts == sorted(parts), parts[-1]) == (True, pytest.approx(1))
     whole = symbolic(game)
     assert [(line.name, line.states, line.afterstates) for line in lines] == [
         (line.name, line.states, line.afterstates) for line in whole.lines
