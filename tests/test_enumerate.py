@@ -14,6 +14,7 @@ from tilebase._kernels import forward, rank
 from tilebase._kernels.arguments import Source
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult
+from tilebase.dense.workspace import Shares, Tell
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
@@ -92,7 +93,7 @@ def test_large_path_equals_small_path(game, monkeypatch):
     for threads in (1, 2, 3):
         work: list[Work] = []
         assert_equal(count(game, threads=threads, work=work.append), small)
-        assert 0 < work[0].flushes < 2 * work[0].layers  # layers of 2^15 ranks are marked without arenas
+        assert 0 < work[0].flushes < 2 * len(small.sums)  # layers of 2^15 ranks are marked without arenas
 
 
 @pytest.mark.parametrize(
@@ -256,6 +257,15 @@ PASSES = {
 
 @pytest.mark.parametrize("name", PASSES)
 def test_what_is_done_grows_to_the_whole(name, monkeypatch):
+    """Also in the middle of each step of a layer, of which a pass over a small game tells nothing."""
+
+    def told_at_half(self: Shares, share: float) -> Tell:
+        tell = real(self, share)
+        tell(0.5)
+        return tell
+
+    real = Shares.next
+    monkeypatch.setattr(Shares, "next", told_at_half)
     monkeypatch.setattr(Pace, "due", lambda _: True)
     seen: list[Progress] = []
     PASSES[name](Game("2x3", 32), progress=seen.append, threads=1)

@@ -15,8 +15,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import combinations_with_replacement, islice, product
+from itertools import combinations_with_replacement, count, islice, product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any, cast
 
 import pytest
@@ -326,7 +327,7 @@ def test_a_run_continues_at_its_checkpoint(tmp_path, damage):
 @pytest.mark.parametrize(
     ("strategy", "steps"), [("sweep", 9), ("sweep", 25), ("frontier", 9), ("accumulative", 5)]
 )
-def test_a_run_continues_within_a_line(tmp_path, strategy, steps):
+def test_a_run_continues_within_a_line(tmp_path, monkeypatch, strategy, steps):
     """What it finds, and after how many iterations, is the same; it begins with the line that was cut."""
     game = Game("2x3", 32, start="2,4,0/0,0,8")
     task = Task(game, Method(strategy=strategy), 1 << 16, 1, work=str(tmp_path))
@@ -338,14 +339,17 @@ def test_a_run_continues_within_a_line(tmp_path, strategy, steps):
         if len(told) == steps:
             raise StopError
 
-    with pytest.raises(StopError):
-        do(task, lambda *_: None, stop)
+    with monkeypatch.context() as patch:
+        patch.setattr(strategies, "time", SimpleNamespace(perf_counter=count(0, 1000).__next__))
+        with pytest.raises(StopError):
+            do(task, lambda *_: None, stop)
     lines: list[Line] = []
     again: list[int] = []
     assert do(task, lambda line, _: lines.append(line), again.append).wins == whole.wins
     assert [replace(line, seconds=0.0) for line in lines] == [
         replace(line, seconds=0.0) for line in whole.lines
     ]
+    assert all(line.seconds > 0 for line in lines)  # of both runs together
     assert again[0] in (told[-1], 1)
     assert len(again) < sum(line.iterations for line in whole.lines) - steps + 3
 
