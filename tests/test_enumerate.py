@@ -203,9 +203,17 @@ def test_other_tables_of_half_boards_count_the_same(module, name, game, monkeypa
     assert_equal(count(game), whole)
 
 
-@pytest.mark.parametrize("game", [Game("5x2", limits=4), Game("2x6", walls=[4, 11], horizon=12)], ids=str)
-def test_more_than_four_lines_and_long_lines(game: Game) -> None:
-    """Five lines of two cells take a loop of their own, and two lines of 24 bits have no table."""
+@pytest.mark.parametrize(
+    "game",
+    [
+        Game("5x2", limits=4),
+        Game("2x6", walls=[4, 11], horizon=12),
+        Game("2x2", unmergeable=[0], pattern="8,*/*,*|*,16/*,*"),
+    ],
+    ids=["five lines", "long lines", "two tiles that win"],
+)
+def test_rules_that_take_a_loop_of_their_own(game: Game) -> None:
+    """Such as five lines of two cells, and two lines of 24 bits, which have no table."""
     assert_equal(count(game), oracle.count(game))
 
 
