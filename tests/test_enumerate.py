@@ -203,15 +203,11 @@ def test_other_tables_of_half_boards_count_the_same(module, name, game, monkeypa
     assert_equal(count(game), whole)
 
 
-@pytest.mark.parametrize(
-    "game",
-    [
-        Game("5x2", limits=4),
-        Game("2x6", walls=[4, 11], horizon=12),
-        Game("2x2", unmergeable=[0], pattern="8,*/*,*|*,16/*,*"),
-    ],
-    ids=["five lines", "long lines", "two tiles that win"],
-)
+LINES = (Game("5x2", limits=4), Game("2x6", walls=[4, 11], horizon=12))
+TWO_TILES_WIN = Game("2x2", unmergeable=[0], pattern="8,*/*,*|*,16/*,*")
+
+
+@pytest.mark.parametrize("game", [*LINES, TWO_TILES_WIN], ids=str)
 def test_rules_that_take_a_loop_of_their_own(game: Game) -> None:
     """Such as five lines of two cells, and two lines of 24 bits, which have no table."""
     assert_equal(count(game), oracle.count(game))
@@ -266,13 +262,12 @@ PASSES = {
 @pytest.mark.parametrize("name", PASSES)
 def test_what_is_done_grows_to_the_whole(name, monkeypatch):
     """Also in the middle of each step of a layer, of which a pass over a small game tells nothing."""
+    real = Shares.next
 
     def told_at_half(self: Shares, share: float) -> Tell:
-        tell = real(self, share)
-        tell(0.5)
+        (tell := real(self, share))(0.5)
         return tell
 
-    real = Shares.next
     monkeypatch.setattr(Shares, "next", told_at_half)
     monkeypatch.setattr(Pace, "due", lambda _: True)
     seen: list[Progress] = []
