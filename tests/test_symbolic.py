@@ -311,14 +311,13 @@ def test_a_run_continues_at_its_checkpoint(tmp_path, damage):
     assert len(kept) == 1
     if damage:
         kept[0].write_bytes(kept[0].read_bytes()[:-1])
-    lines: list[Line] = []
-    parts: list[float] = []
-    assert do(task, lambda line, part: (lines.append(line), parts.append(part))).wins is False
-    assert (parts == sorted(parts), parts[-1]) == (True, pytest.approx(1))
+    told: list[tuple[Line, float]] = []
+    assert do(task, lambda *one: told.append(one)).wins is False
+    lines, parts = zip(*told, strict=True)
+    assert (list(parts), parts[-1]) == (sorted(parts), pytest.approx(1))
     whole = symbolic(game)
-    assert [(line.name, line.states, line.afterstates) for line in lines] == [
-        (line.name, line.states, line.afterstates) for line in whole.lines
-    ]
+    for line, same in zip(lines, whole.lines, strict=True):
+        assert (line.name, line.states, line.afterstates) == (same.name, same.states, same.afterstates)
     again = [new.seconds == old.seconds for new, old in zip(lines, first, strict=False)]
     assert again[:18] == [not damage] * 18
 
@@ -346,10 +345,9 @@ def test_a_run_continues_within_a_line(tmp_path, monkeypatch, strategy, steps):
     lines: list[Line] = []
     again: list[int] = []
     assert do(task, lambda line, _: lines.append(line), again.append).wins == whole.wins
-    assert [replace(line, seconds=0.0) for line in lines] == [
-        replace(line, seconds=0.0) for line in whole.lines
-    ]
-    assert all(line.seconds > 0 for line in lines)  # of both runs together
+    for line, same in zip(lines, whole.lines, strict=True):
+        assert replace(line, seconds=same.seconds) == same
+        assert line.seconds > 0  # of both runs together
     assert again[0] in (told[-1], 1)
     assert len(again) < sum(line.iterations for line in whole.lines) - steps + 3
 
