@@ -17,7 +17,6 @@ from dataclasses import replace
 from functools import cache
 from itertools import combinations_with_replacement, count, islice, product
 from pathlib import Path
-from types import SimpleNamespace
 from typing import IO, Any, cast
 
 import pytest
@@ -339,7 +338,7 @@ def test_a_run_continues_within_a_line(tmp_path, monkeypatch, strategy, steps):
             raise StopError
 
     with monkeypatch.context() as patch:
-        patch.setattr(strategies, "time", SimpleNamespace(perf_counter=count(0, 1000).__next__))
+        patch.setattr(strategies.time, "perf_counter", count(0, 1000).__next__)
         with pytest.raises(StopError):
             do(task, lambda *_: None, stop)
     lines: list[Line] = []
