@@ -89,7 +89,7 @@ GAMES = pytest.mark.parametrize(
             pattern="8,*,*/*,*,*/*,8,*",
             horizon=46,
         ),
-        SEVERAL,
+        Game("2x5", 16, masks="x...x/.....|...../x...x", start="after x,2,0,0,x/0,2,0,0,0", horizon=26),
         Game("3x3", 8, masks=".xx/.../...|.../x../x..", start="after 0,x,x/0,0,0/0,2,0", horizon=20),
         Game("2x3x2", 16, limits="8,8,8,4,4,4/8,8,8,4,4,4", start="empty"),
     ],
