@@ -12,11 +12,11 @@ from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass, Sums
 from tilebase.dense.plan import Plan
 from tilebase.dense.values import Wanted
-from tilebase.errors import ResourceError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
-from tilebase.runtime.resources import OVERHEAD, Allowance
+from tilebase.runtime.resources import Allowance
 
+SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
 BATCHED = Game("3x3", 64, limits="32,32,16/16,8,8/8,8,4", start="empty")
 
 
@@ -39,17 +39,22 @@ def dense_pass(
     return DensePass(run, PerfectIndex(game), objective, wanted=wanted, sums=sums, **options)
 
 
+def memory_for_batches(game: Game, objective: Objective) -> int | None:
+    """Bytes of memory with which layers go through files in batches; None if a batch is a whole layer."""
+    index = PerfectIndex(game)
+    plan = Plan.outline(index, objective, Allowance(memory=1 << 60, threads=2), bits=False)
+    for share in range(1, 16):
+        memory = plan.base + (plan.whole_bytes - plan.base) * share // 16
+        if plan.can_be_cut(index, memory, 0):
+            assert Plan.of(index, objective, Allowance(memory=memory, threads=2), bits=False).batched
+            return memory
+    return None
+
+
 @cache
 def small_memory(game: Game, text: str) -> int:
-    """As little memory as lets batches through: found by asking."""
+    """The same of an objective as text, which batches need."""
     (objective,) = parse_objectives(text)
-    index = PerfectIndex(game)
-    whole = Plan.of(index, objective, Allowance(memory=1 << 40, threads=2), bits=False)
-    least = OVERHEAD + whole.table_bytes
-    for memory in range(least, whole.whole_bytes, max((whole.whole_bytes - least) // 500, 1)):
-        try:
-            if Plan.of(index, objective, Allowance(memory=memory, threads=2), bits=False).batched:
-                return memory
-        except ResourceError:
-            continue
-    raise AssertionError("no memory is too little")
+    memory = memory_for_batches(game, objective)
+    assert memory is not None
+    return memory

@@ -7,13 +7,16 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
+from stored import contents
 from tilebase.cluster import local
 from tilebase.cluster.dask import DaskExecutor
+from tilebase.cluster.pieces import Executor
 
 Tree = dict[str, bytes]
 
@@ -61,6 +64,18 @@ def noting(real: Callable[..., Any], sums: list[int]) -> Callable[..., Any]:
         return real(self, total, *rest)
 
     return note
+
+
+def same_with(
+    cluster: Executor, layers: list[int], ask: Callable[..., Any], folder: Path, kept: str = "folder"
+) -> None:
+    """Assert that an executor, which adds to `layers`, finds and writes what one process does."""
+    alone = ask(**{kept: folder / "alone"})
+    assert not layers
+    together = ask(cluster=cluster, **{kept: folder / "together"})
+    assert layers
+    assert together.as_dict() == alone.as_dict()
+    assert contents(folder / "together") == contents(folder / "alone")
 
 
 def when_layer_begins(

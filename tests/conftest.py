@@ -7,8 +7,9 @@ import os
 import shlex
 import shutil
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack
+from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,11 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from serving import SECONDS
+from serving import BROWSED, SECONDS
 from tilebase import solve
 from tilebase.cli import main
 from tilebase.cluster.pieces import ThreadExecutor
+from tilebase.costs import rates
 from tilebase.costs.rates import FACTORS, RUNS
 from tilebase.game.game import Game
 from tilebase.runtime import system
@@ -35,8 +37,9 @@ gc.disable()  # until tests are collected: modules and tests stay, and to look a
 
 # Estimates of this process are those of the fixed rates, whatever the machine.
 FACTORS.update(dict.fromkeys(RUNS, 1.0))
-# Nor does a plan say that the machine is busy.
+# Nor does a plan say that the machine is busy, or has compiled nothing.
 system.load = lambda: 0.0
+rates.is_first = wraps(rates.is_first)(lambda: False)
 
 # How long examples take depends on what else the machine does.
 hypothesis_settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -55,22 +58,43 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+_OPEN: list[tuple[ExitStack, Browser]] = []
+
+
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser() -> Browser:
     """Debian's Chromium, which scripts/test installs where it may.
 
-    For one module at a time: while it is open, its event loop keeps others in this thread from running.
+    It stays until the next test is of a file without a browser: while it is open, its event loop keeps others
+    in this thread from running.
     """
     executable = shutil.which("chromium")
     if executable is None:
         pytest.skip("the system package chromium is missing, in which the pages are tested")
-    expect.set_options(timeout=1000 * SECONDS)
-    with sync_playwright() as playwright:
+    if not _OPEN:
+        expect.set_options(timeout=1000 * SECONDS)
+        stack = ExitStack()
+        playwright = stack.enter_context(sync_playwright())
         chromium = playwright.chromium.launch(
-            executable_path=executable, args=["--no-sandbox", "--disable-gpu"]
+            executable_path=executable,
+            args=[
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-site-isolation-trials",
+                "--renderer-process-limit=1",
+            ],
         )
-        yield chromium
-        chromium.close()
+        stack.callback(chromium.close)
+        _OPEN.append((stack, chromium))
+    return _OPEN[0][1]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, None, None]:
+    """Close the browser behind the last of its tests."""
+    yield
+    if _OPEN and (nextitem is None or nextitem.nodeid.partition("::")[0] not in BROWSED):
+        _OPEN.pop()[0].close()
 
 
 @pytest.fixture(scope="module")

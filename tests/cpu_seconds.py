@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from serving import BROWSED
+
 SHOWN = 15
 """Files that are printed; the others are added up."""
 NAME = "cpu seconds"
@@ -34,7 +36,8 @@ FIRST = (
     "tests/test_cluster.py",
     "tests/test_reference.py",
     "tests/test_project.py",
-    *(f"tests/test_{name}.py" for name in ("kills", "plain", "export_page", "symbolic", "bits")),
+    *BROWSED,
+    *(f"tests/test_{name}.py" for name in ("kills", "plain", "symbolic", "bits")),
     *(f"tests/test_{name}.py" for name in ("certificates", "force", "hostile", "bdd")),
 )
 """Of two processes one takes the first and third, and at first compiles the kernels that most files need.
@@ -80,6 +83,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return FIRST.index(path) if path in FIRST else len(FIRST), -seconds.get(path, inf)
 
     items.sort(key=order)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Share the files among processes, `BROWSED` as if they were one."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            path = super()._split_scope(nodeid)
+            return BROWSED[0] if path in BROWSED else path
+
+    return Scheduling(config, log)
 
 
 _SINCE = pytest.StashKey[float]()

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cache
+from typing import Any
 
+import cached_oracle as oracle
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 
@@ -29,3 +32,21 @@ def visits(game: Game, slides: Callable[[Cells], Sequence[str]]) -> dict[Cells, 
                 found[follower] += found[state] * p / len(made)
                 waiting.add(follower)
     return dict(found)
+
+
+def slides_of(game: Game, policy: Any) -> Callable[[Cells], list[str]]:
+    """The slides that a policy takes, random, greedy or best under an objective, each alike."""
+    exact = None if policy in ("random", "greedy") else oracle.values(game, policy)
+
+    @cache
+    def chosen(state: Cells) -> list[str]:
+        if exact is not None:
+            worths = oracle.worths(exact, state)
+        else:
+            worths = {
+                direction: oracle._worth(game, "score", state, after) if policy == "greedy" else Fraction(0)
+                for direction, after in game.slides(state).items()
+            }
+        return [direction for direction, worth in worths.items() if worth == max(worths.values())]
+
+    return chosen

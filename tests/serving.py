@@ -25,6 +25,10 @@ from urllib.parse import quote, urlencode, urlsplit
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+BROWSED = tuple(
+    f"tests/test_{name}.py" for name in ("export_page", "page", "library", "notebook", "language")
+)
+"""Files whose tests open pages: one process takes all, so that one browser is enough (`conftest.browser`)."""
 SECONDS = 60
 """How long a test waits for what must appear: long enough for a machine that is busy otherwise."""
 
@@ -91,6 +95,31 @@ def until(page: Page, condition: str, arg: Any = None) -> None:
     while not page.evaluate(condition, arg):
         assert time.monotonic() < end, f"this did not become true: {condition}"
         page.wait_for_timeout(20)
+
+
+@contextmanager
+def without_errors(page: Page, *own: str) -> Iterator[None]:
+    """Fail if the page says that something is wrong, or asks for what does not begin with `own`, if given.
+
+    That a file cannot be loaded is nothing wrong: tests let hosts refuse some.
+    """
+    wrong: list[str] = []
+
+    def said(line: Any) -> None:
+        if line.type == "error" and not line.text.startswith("Failed to load resource"):
+            wrong.append(line.text)
+
+    def asked(request: Any) -> None:
+        if own and not request.url.startswith((*own, "data:", "blob:")):
+            wrong.append(f"a request to {request.url}")
+
+    listeners = {"pageerror": lambda error: wrong.append(str(error)), "console": said, "request": asked}
+    for event, listener in listeners.items():
+        page.on(event, listener)  # type: ignore[call-overload]
+    yield
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
+    assert wrong == []
 
 
 async def _nothing() -> Any:

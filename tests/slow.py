@@ -32,28 +32,14 @@ KEPT = Path(os.environ.get("TILEBASE_SLOW_DIR", ROOT / ".slow"))
 
 @dataclass(frozen=True)
 class Result:
-    """One test that has ended.
+    """One test that has ended."""
 
-    Attributes
-    ----------
-    test:
-        Its name, as pytest says it.
-    result:
-        ``passed`` or ``failed``.
-    seconds, cpu_seconds:
-        As a clock on the wall measures it; user and system together, of the process and its children.
-    peak_mb:
-        Resident memory of the largest process, in MB.
-    ended:
-        When, in UTC.
-    """
-
-    test: str
-    result: str
-    seconds: float
-    cpu_seconds: float
-    peak_mb: int
-    ended: str
+    test: str  # its name, as pytest says it
+    result: str  # "passed" or "failed"
+    seconds: float  # as a clock on the wall measures it
+    cpu_seconds: float  # user and system together, of the process and its children
+    peak_mb: int  # resident memory of the largest process
+    ended: str  # when, in UTC
 
 
 def sources() -> str:

@@ -58,9 +58,12 @@ def journal(*documents: Any) -> str:
     return "".join(f"{text}\t{zlib.crc32(text.encode()):08x}\n" for text in texts)
 
 
-def sign(path: Path, values: dict[str, Any]) -> None:
-    """Write a manifest with the checksum that it ought to have; `values` may hold an old one."""
-    path.write_text(sealed(json.dumps({name: value for name, value in values.items() if name != "check"})))
+def sign(path: Path, values: Any) -> None:
+    """Write a document, a manifest with the checksum that it ought to have; `values` may hold an old one."""
+    if isinstance(values, dict):
+        path.write_text(sealed(json.dumps({name: one for name, one in values.items() if name != "check"})))
+    else:
+        path.write_text(json.dumps(values))
 
 
 def number_of(value: Value) -> Number:

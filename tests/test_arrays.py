@@ -201,8 +201,9 @@ def test_a_thinned_table(solved, tmp_path):
         (np.eye(9)[[1, 8, 0, 0]], "one-hot", "cell 1 holds 256, but must hold 0 or"),
         *(
             (wrong, "one-hot", r"an array \[..., 2, 2, K\], with a single 1 for each cell")
-            for wrong in (2 * np.eye(4), np.ones((4, 2)), np.eye(300)[[299] * 4], 1, "2,2/0,0")
+            for wrong in (2 * np.eye(4), np.ones((4, 2)), np.eye(300)[[299] * 4], 1)
         ),
+        (["2,2/0,0", [1, 1, 0, 0]], "tiles", "arrays beside boards as text hold exponents"),
     ],
 )
 def test_what_is_no_board(boards, encoding, message):
@@ -266,6 +267,7 @@ def test_batches_of_any_shape(game, solved):
         found = arrays.probe(one)
         assert (found.value, found.q.shape) == (flat.value[0], (len(game.directions),))
     assert arrays.probe([board, states[0, 0, 1]]).value.tolist() == flat.value[:2].tolist()
+    assert arrays.probe([board, board.text], encoding="tiles").value.tolist() == [flat.value[0]] * 2
     values, going = arrays.probe_after(slid.after, encoding="keys"), slid.allowed & ~slid.wins
     np.testing.assert_array_equal(flat.q[going.reshape(24, -1)], values[going] + slid.reward[going])
     assert np.isnan(values[~going]).all()
@@ -332,11 +334,10 @@ def test_every_objective_is_compared():
 
 
 @pytest.mark.parametrize("start", ["two-tiles", "empty", "2,4/0,8", "after 2,4/0,8", "0,0/0,0"])
-def test_the_empty_board_is_a_state_only_where_play_begins_with_it(start, tmp_path):
+def test_the_empty_board_is_a_state_only_where_play_begins_with_it(start, solved):
     """Tables and their arrays agree: elsewhere it is not known.  No slide is possible on it."""
     game = Game("2x2", 32, start=start)
-    solve(game, table=tmp_path)
-    with open_table(tmp_path) as table:
+    with open_table(solved(game)) as table:
         found = TableArrays(table).probe([[0, 0, 0, 0], game.starts()[0][0]])
         assert found.known.tolist() == [start == "0,0/0,0", True]
         assert not found.allowed[0].any()

@@ -442,7 +442,8 @@ def test_a_pair_of_agents(table):
     mine, best = found.judged["mine"], found.judged["best"]
     assert pair.difference == pytest.approx(mine.value - best.value)
     shared = set(mine.visited.keys.tolist()) & set(best.visited.keys.tolist())
-    assert pair.shared == len(shared) > len(pair.rows)
+    assert pair.shared == len(shared) > len(pair.rows) == pair.otherwise
+    assert f"they choose otherwise  {pair.otherwise:,} (" in str(pair)
     alone = sum(lost for key, lost in zip(mine.visited.keys, mine.lost, strict=True) if key not in shared)
     assert pair.apart - alone == pytest.approx(pair.difference, rel=1e-9)
     visits = dict(zip(mine.visited.keys.tolist(), mine.visited.visits.tolist(), strict=True))

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from batching import dense_pass
-from stopping import stop_at
+from batching import SEVERAL, dense_pass
+from stopping import raise_at, stop_at
 from tilebase import force
 from tilebase._kernels import jit, matrices
 from tilebase._kernels.packed import packed
@@ -36,7 +36,6 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 AMPLE = Allowance(memory=1 << 40, threads=2)
 EIGHT = Allowance(memory=8 << 30, threads=2)
 LIMITED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
-SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
 MIRRORED_GAME = Game("2x4", 32, start="empty")
 Summaries = dict[int, LayerSummary | None]
 
@@ -64,9 +63,9 @@ def solved(
         return one.start(), found
 
 
-def least_memory(game: Game, threads: int = 2, spare: float = 0.0) -> int:
+def least_memory(game: Game, spare: float = 0.0) -> int:
     """Bytes that are enough for bits of one layer and the least window, or a larger one."""
-    plan = Plan.of(PerfectIndex(game), Objective("guaranteed"), replace(AMPLE, threads=threads))
+    plan = Plan.of(PerfectIndex(game), Objective("guaranteed"), AMPLE)
     assert plan.words is not None
     held = plan.words.layer + plan.words.window + int(spare * (plan.words.layer - plan.words.window))
     return plan.base + 8 * held
@@ -324,16 +323,9 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
 @pytest.mark.parametrize("error", [StorageError, KeyboardInterrupt])
 def test_a_window_that_cannot_be_kept_leaves_no_parts(tmp_path, monkeypatch, whole, method, error):
     """A full disk, say: what was written of the layer goes, and the states of those above stay."""
-    memory, calls, real = least_memory(LIMITED), [], getattr(layers.RawLayer, method)
-
-    def refused(self, *arguments):
-        calls.append(self.path.name)
-        if len(calls) == 40:
-            raise error("no space")
-        return real(self, *arguments)
-
+    memory = least_memory(LIMITED)
     with monkeypatch.context() as patch:
-        patch.setattr(layers.RawLayer, method, refused)
+        raise_at(patch, layers.RawLayer, method, (40,), error("no space"))
         with pytest.raises(error):
             solved(tmp_path, LIMITED, memory=memory)
     assert not list((tmp_path / "bits").glob(".*"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from dataclasses import replace
 from functools import cache
@@ -29,7 +28,7 @@ from tilebase.patterns.checkerboards import (
     two_columns,
     two_rows,
 )
-from tilebase.patterns.moves import moves_text, parse_moves, replay, with_drops
+from tilebase.patterns.moves import moves_text, replay, with_drops
 from tilebase.patterns.packed import make_lines, search_back
 from tilebase.patterns.rules import Position, Rules, drop, drops_made, push
 from tilebase.patterns.searching import ANY, Effort
@@ -328,30 +327,6 @@ def test_a_search_with_little_width_memory_or_time_may_find_a_game_but_proves_no
 def test_what_cannot_be_searched_back(rules, positions, error, sentence):
     with pytest.raises(error, match=sentence):
         search_back(rules, positions)
-
-
-def test_the_command_gives_verdicts_and_moves(printed) -> None:
-    lines = printed("reach checkerboard 3x5 -f csv").splitlines()
-    assert lines[0] == "corner,drops,reachable,moves,reason,game,command,version"
-    assert len(lines) == 5
-    assert lines[1].startswith('2,"2,4",yes,"')
-    assert lines[3].startswith('2,2,yes,"')
-    assert lines[4].startswith("4,2,no,,")
-    assert "the last drop, a 2, would be in one" in lines[4]
-    rules = Rules(3, 5, most=2)
-    moves = parse_moves(rules, lines[3].split('"')[1])
-    assert replay(rules, moves)[-1] == checkerboard_position(rules, 2)
-
-
-def test_the_command_tells_both_games_apart(printed) -> None:
-    """Without drops: the real one, and that of 2s, where theorem 14 says no."""
-    found = json.loads(printed("reach checkerboard 4x4 -f json"))
-    assert found["size"] == "4x4"
-    rows = [(row["drops"], row["corner"], row["reachable"]) for row in found["checkerboards"]]
-    assert rows == [("2,4", 2, True), ("2,4", 4, True), ("2", 2, False), ("2", 4, False)]
-    assert [
-        row.split(",")[0] for row in printed("reach checkerboard 4x4 --drops 2,4 -f csv").splitlines()
-    ] == ["corner", "2", "4"]
 
 
 @pytest.mark.parametrize(

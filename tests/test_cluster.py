@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import ipaddress
 import itertools
 import json
@@ -28,7 +27,7 @@ from dask.utils import key_split
 from distributed import Security
 
 import tilebase.cluster.dask as over_dask
-from clustering import Tree, Workers, kill_some, noting, one_hangs, start_workers
+from clustering import Tree, Workers, kill_some, noting, one_hangs, same_with, start_workers
 from stopping import Commands, Hit
 from stored import contents
 from tilebase import _version
@@ -93,12 +92,7 @@ COUNTS = (
 def test_threads_count_as_one_process_does(tmp_path, threads, monkeypatch, game, options) -> None:
     layers = shared_layers(monkeypatch)
     monkeypatch.setattr(shared_forward, "SHARED_RANKS", 1 << 10)
-    alone = count(game, folder=tmp_path / "alone", **options)
-    assert not layers
-    together = count(game, folder=tmp_path / "together", cluster=threads, **options)
-    assert layers
-    assert together.totals == alone.totals
-    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
+    same_with(threads, layers, partial(count, game, **options), tmp_path)
 
 
 SOLUTIONS = (
@@ -113,22 +107,10 @@ SOLUTIONS = (
 
 
 @pytest.mark.parametrize(("game", "objectives", "kept", "options"), SOLUTIONS)
-def test_threads_solve_as_one_process_does(
-    tmp_path: Path,
-    threads: ThreadExecutor,
-    monkeypatch: pytest.MonkeyPatch,
-    game: Game,
-    objectives: str,
-    kept: str,
-    options: dict[str, Any],
-) -> None:
+def test_threads_solve_as_one_process_does(tmp_path, threads, monkeypatch, game, objectives, kept, options):
     layers = shared_layers(monkeypatch)
-    alone = solve(game, objectives, **{kept: tmp_path / "alone"}, **options)
-    assert not layers
-    together = solve(game, objectives, cluster=threads, **{kept: tmp_path / "together"}, **options)
+    same_with(threads, layers, partial(solve, game, objectives, **options), tmp_path, kept)
     assert len(layers) > len(set(layers))  # layers of both passes
-    assert together == alone
-    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
 
 
 @pytest.mark.all  # it waits for 8 seconds
@@ -171,11 +153,7 @@ def test_workers_write_the_same_files(tmp_path, workers, solved, game, objective
 
 
 def test_the_command_uses_the_scheduler_at_an_address_or_in_a_file(
-    tmp_path: Path,
-    address: str,
-    solved: Callable[..., Path],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path, address, solved, monkeypatch, capsys
 ) -> None:
     assert main(["count", "2x3", "32", "--cluster", address]) == 0
     told = capsys.readouterr().err
@@ -196,9 +174,8 @@ def test_the_command_uses_the_scheduler_at_an_address_or_in_a_file(
     assert contents(table) == contents(solved(SMALL))
 
 
-def test_workers_verify_all_values(tmp_path: Path, address: str, capsys: pytest.CaptureFixture[str]) -> None:
-    table = tmp_path / "table"
-    solve(Game("2x3", 32), "win,lower:uint32", table=table)
+def test_workers_verify_all_values(solved, address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    table = solved(Game("2x3", 32), "win,lower:uint32")
     before = contents(table)
     command = ["verify", str(table), "--all", "-q"]
     assert main(command) == 0
@@ -206,8 +183,6 @@ def test_workers_verify_all_values(tmp_path: Path, address: str, capsys: pytest.
     assert main([*command, "--cluster", address]) == 0
     assert capsys.readouterr().out == alone
     assert contents(table) == before
-    assert main(["verify", str(table), "--cluster", "local:1"]) == 2
-    assert "give --all, too" in capsys.readouterr().err
 
 
 # -- what happens to workers ---------------------------------------------------------------------
@@ -457,10 +432,7 @@ def test_workers_of_one_machine_share_its_memory() -> None:
     ("text", "status", "sentence"),
     [
         ("tcp://127.0.0.1:1", 1, "no scheduler answers at tcp://127.0.0.1:1"),
-        ("nowhere.json", 2, "write local:4, an address"),
         ("damaged.json", 1, "is not the file of a scheduler"),
-        ("local:0", 2, "must be 1 to"),
-        ("local:1000000", 2, "must be 1 to"),
         ("smoke://127.0.0.1:1", 1, "no scheduler answers"),
     ],
 )
@@ -687,18 +659,3 @@ def test_every_damaged_parcel_is_found(tmp_path: Path) -> None:
     for size in range(len(data)):
         with pytest.raises(CorruptError):
             read(data[:size])
-
-
-# -- the model -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "command", ["count 2x3 32", "solve 2x3 32", "solve 2x3 32 --space all", "force 2x3 32 --engine dense"]
-)
-def test_a_plan_says_that_workers_would_do_nothing(command, folder, capsys) -> None:
-    """What they would do else, and need, is in test_costs.py."""
-    for workers in (1, 2):
-        assert main(["plan", *command.split(), "--cluster", f"local:{workers}", "-f", "csv"]) == 0
-        (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
-        assert "the workers would do nothing" in row["reason"]
-    assert not list(folder.iterdir())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,8 +16,8 @@ import pytest
 pytest.importorskip("distributed")
 
 
-from batching import dense_pass
-from clustering import noting
+from batching import SEVERAL, dense_pass
+from clustering import noting, same_with
 from stopping import stop_at
 from stored import contents
 from tilebase.cli import main
@@ -39,7 +39,6 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.tables.verify import verify_table
 
 SMALL = Game("2x4", 32, start="empty")
-MOVING = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
 
 
 @pytest.fixture(autouse=True)
@@ -59,45 +58,26 @@ def shared_sums(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 SOLUTIONS = (
-    (SMALL, "guaranteed,score", 1, True),
-    pytest.param(SMALL, "win:float16", 1, False, marks=pytest.mark.all),
-    (SMALL, "win,upper:uint32", "0.9", True),
-    (formation("44").game(16), "win", 1, True),
-    (MOVING, "lower", 1, True),
+    (SMALL, "guaranteed,score", 1, "table"),
+    pytest.param(SMALL, "win:float16", 1, "folder", marks=pytest.mark.all),
+    (SMALL, "win,upper:uint32", "0.9", "table"),
+    (formation("44").game(16), "win", 1, "table"),
+    (SEVERAL, "lower", 1, "table"),
 )
 
 
 @pytest.mark.parametrize(("game", "objectives", "discount", "kept"), SOLUTIONS)
 def test_threads_solve_all_boards_as_one_process_does(
-    tmp_path: Path,
-    threads: ThreadExecutor,
-    shared_sums: list[int],
-    monkeypatch: pytest.MonkeyPatch,
-    game: Game,
-    objectives: str,
-    discount: Any,
-    kept: bool,
+    tmp_path, threads, shared_sums, monkeypatch, game, objectives, discount, kept
 ) -> None:
     monkeypatch.setattr(shared, "SHARED_BOARDS", int(0.8 * max(PerfectIndex(game).sizes().values())))
-    options: list[dict[str, Any]] = [
-        {"table" if kept else "folder": tmp_path / name, "discount": discount, "space": "all"}
-        for name in ("alone", "together")
-    ]
-    alone = solve(game, objectives, **options[0])
-    assert not shared_sums
-    together = solve(game, objectives, cluster=threads, **options[1])
-    assert shared_sums
-    assert together == alone
-    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
+    ask = partial(solve, game, objectives, discount=discount, space="all")
+    same_with(threads, shared_sums, ask, tmp_path, kept)
 
 
 @pytest.mark.all  # by default, threads do it, and worker processes in a pass over reachable boards
 def test_the_command_solves_proves_and_forces_with_workers(
-    tmp_path: Path,
-    address: str,
-    shared_sums: list[int],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path, address, shared_sums, monkeypatch, capsys
 ) -> None:
     monkeypatch.setattr(shared, "SHARED_BOARDS", 18_700)  # four layers
     solve(SMALL, "win", space="all", table=tmp_path / "alone")
@@ -218,7 +198,7 @@ def test_a_worker_with_little_memory_does_fewer_batches_at_once(tmp_path, monkey
     (one,) = parse_objectives("lower")
     index, plans = PerfectIndex(SMALL), list[Plan]()
     ample = shared.worker_plan(index, one, Allowance(memory=4 << 30, threads=4))
-    for spare in range(1 << 14, 1 << 20, 1 << 14):
+    for spare in range(1 << 17, 1 << 19, 1 << 17):
         with suppress(ResourceError):
             plans.append(shared.worker_plan(index, one, Allowance(memory=ample.base + spare, threads=4)))
     assert {plan.at_once for plan in plans} == {1, 2, 4}
@@ -246,28 +226,6 @@ def test_a_worker_with_little_memory_does_fewer_batches_at_once(tmp_path, monkey
 def counted(counts: list[int], pieces: list[Any]) -> list[Any]:
     counts.append(len(pieces))
     return pieces
-
-
-LIMITED = "3x4 64 --limits 32,32,32,16/32,32,16,16/16,16,16,16"
-
-
-@pytest.mark.parametrize(
-    ("command", "passes"),
-    [
-        (f"solve {LIMITED} --space all", ["solve all boards for win"]),
-        (f"solve {LIMITED} --objective lower:uint32", ["solve all boards for lower-uint32"]),
-        (f"force {LIMITED} --engine dense", ["solve all boards for guaranteed"]),
-        (f"force {LIMITED}", ["force by search", "force by a pass in its place"]),
-        # Without a table, a formation is solved on the boards that take less time: the plan is for both.
-        ("solve --formation 442 64", ["solve for win, no table", "solve all boards for win"]),
-        ("solve --formation 442 64 -o t", ["solve for win, table kept"]),
-    ],
-)
-def test_a_plan_of_a_pass_is_printed_and_nothing_is_begun(command, passes, folder, capsys) -> None:
-    assert main(["plan", *command.split(), "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [row["what"] for row in (found if isinstance(found, list) else [found])] == passes
-    assert not list(folder.iterdir())
 
 
 def test_what_workers_cannot_do_is_refused(threads: ThreadExecutor) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import time
 from collections.abc import Callable
 from functools import partial
@@ -228,6 +229,12 @@ def test_the_median_of_the_last_runs_is_the_factor(kept: Path) -> None:
 def test_a_plan_says_that_no_run_is_known(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert factor() == 1.0
     assert "no run of 60 seconds or more to count is known here" in rates.doubts()[-1]
+    monkeypatch.setattr(rates, "is_first", rates.is_first.__wrapped__)
+    assert "compiles kernels" in rates.doubts()[0]
+    (kept / "boards").mkdir()
+    (kept / "boards" / "a.nbc").touch()
+    assert len(rates.doubts()) == 1
+    shutil.rmtree(kept / "boards")
     monkeypatch.setattr(system, "load", lambda: 1e3)
     assert "busy (load 1000.0" in rates.doubts()[0]
     monkeypatch.setattr(rates, "_file", lambda: None)

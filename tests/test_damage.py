@@ -85,6 +85,7 @@ def test_the_same_command_mends_what_is_damaged(name, damage, made, tmp_path) ->
             try:
                 found = finish(folder)
             except (CorruptError, WrongGameError) as error:
+                assert (folder / file).read_bytes() == before[file]
                 said = str(error)
                 assert f"{folder / file} " in said
                 assert "delete it" in said

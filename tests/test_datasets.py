@@ -84,10 +84,9 @@ def test_a_policy_has_values_of_its_own(solved):
     assert start == pytest.approx(value, rel=1e-9)
 
 
-def test_a_discount_does_not_change_how_often_a_state_is_met(tmp_path):
+def test_a_discount_does_not_change_how_often_a_state_is_met(solved):
     """If only 2s are spawned, every game meets each sum until no slide is left."""
-    solve(Game("1x4", 16, start="2,0,0,0", spawn=0), "score", discount="1/2", table=tmp_path)
-    with open_table(tmp_path) as table:
+    with open_table(solved(Game("1x4", 16, start="2,0,0,0", spawn=0), "score", "1/2")) as table:
         rows = to_arrow(table, visits=True).read_all().to_pylist()
     visits = {total: sum(row["visits"] for row in rows if row["sum"] == total) for total in (2, 4, 6)}
     assert visits == pytest.approx({2: 1.0, 4: 1.0, 6: 1.0}, rel=1e-15)

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 import cached_oracle as oracle
-from batching import BATCHED, dense_pass, small_memory
+from batching import BATCHED, SEVERAL, dense_pass, small_memory
 from judging import check
-from stopping import stop_at
+from stopping import raise_at, stop_at
 from stored import all_values, flip_at, layers_of, number_of
 from tilebase import errors, formation, open_table, prove, solve, verify_table
 from tilebase.cluster.runs import Run
@@ -47,7 +47,6 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 
 LIMITED = Game("2x3", 32, limits="16,16,8/16,8,8")
 MASKED = Game("3x3", 32, masks="..x/..x/..x", start="after 2,0,x/0,2,x/0,0,x", horizon=46)
-SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
 GAPS = Game("2x2", 32, start="empty")  # no board has a sum between 56 and 64
 ONE = Allowance(memory=8 << 30, threads=1)
 
@@ -119,20 +118,6 @@ def test_another_objective_of_a_table_without_low_sums(tmp_path: Path) -> None:
     with open_table(tmp_path) as table:
         assert table.layers["win"].sums() == table.layers["score"].sums() == wanted
         assert table.probe("2,2,0/0,0,0", "score").best
-
-
-@pytest.fixture(scope="module")
-def dense_table(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("dense")
-    solve(LIMITED, "win", space="all", table=folder)
-    return folder
-
-
-@pytest.mark.parametrize(
-    "words", ["evaluate {} random", "evaluate {} --games 3", "thin {} --visited 0.5 -o thin"]
-)
-def test_what_needs_the_reachable_positions_says_so(dense_table, folder, refused, words):
-    refused(words.format(dense_table).split(), 2, "holds all boards")
 
 
 def run(folder: Path, game: Game, text: str, **options: Any) -> DensePass:
@@ -229,20 +214,11 @@ def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, whole, case):
 @pytest.mark.parametrize("error", [errors.StorageError, KeyboardInterrupt])
 def test_batches_that_cannot_be_written_leave_no_parts(tmp_path, monkeypatch, whole, error):
     """A full disk, say: what a batch has written goes, and the checkpoint stays."""
-    memory, calls = small_memory(BATCHED, "win"), []
-    real = layers.DiskStore.write
-
-    def write(self, layer):
-        real(self, layer)
-        calls.append(self.path.name)
-        if len(calls) == 40:
-            raise error("no space")
-
+    memory = small_memory(BATCHED, "win")
     with monkeypatch.context() as patch:
-        patch.setattr(layers.DiskStore, "write", write)
+        raise_at(patch, layers.DiskStore, "write", (40,), error("no space"))
         with pytest.raises(error):
             run(tmp_path / "run", BATCHED, "win", memory=memory)
-    assert calls[-1].endswith(".part")
     assert not list((tmp_path / "run").glob(".*"))
     assert list((tmp_path / "run").glob("*.states"))
     assert run(tmp_path / "run", BATCHED, "win", memory=memory).start() == whole(BATCHED, "win").start()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import cached_oracle as oracle
+from following import slides_of
 from tilebase.datasets import to_arrow
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
@@ -35,23 +35,6 @@ GAMES = (
     Game("2x2", 32, spawn="1/4", start="empty"),
     Game("2x2", 32, spawn=1),
 )
-
-
-def slides_of(game: Game, policy: str) -> Callable[[Cells], list[str]]:
-    """The slides that a policy takes, each with the same probability."""
-    exact = oracle.values(game, "score") if policy == "score" else None
-
-    def chosen(state: Cells) -> list[str]:
-        if exact is not None:
-            worths = oracle.worths(exact, state)
-        else:
-            worths = {
-                direction: oracle._worth(game, "score", state, after) if policy == "greedy" else Fraction(0)
-                for direction, after in game.slides(state).items()
-            }
-        return [direction for direction, worth in worths.items() if worth == max(worths.values())]
-
-    return chosen
 
 
 def by_rules(game: Game, policy: str) -> tuple[dict[str, dict[int, Fraction]], dict[Cells, Fraction]]:
@@ -164,14 +147,12 @@ def test_entries_stand_for_as_many_scores_as_the_resolution(case: tuple[Game, Pa
     assert coarse.at_least(rows[-1]["value"]) == pytest.approx(rows[-1]["at_least"])
 
 
-def test_boards_that_symmetries_turn_into_each_other_are_met_alike(tmp_path: Path) -> None:
-    solve(Game("2x2", 16), table=tmp_path, threads=1)
-
+def test_boards_that_symmetries_turn_into_each_other_are_met_alike(solved) -> None:
     def play(board: Board) -> str:
         return min(board.slides())
 
     for policy in (play, "greedy"):
-        met = distributions(tmp_path, policy, boards=["2,2/0,0", "0,0/2,2"]).meets
+        met = distributions(solved(Game("2x2", 16)), policy, boards=["2,2/0,0", "0,0/2,2"]).meets
         assert len(set(met.values())) == 1
         assert all(0 < p < 1 for p in met.values())
 
@@ -193,34 +174,27 @@ def test_the_tail_of_a_distribution() -> None:
     assert [row["probability"] for row in alone.text_rows()] == ["1"]
 
 
-def test_no_probability_is_above_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    solve(Game("2x2", 8), table=tmp_path, threads=1)
+def test_no_probability_is_above_1(solved, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilebase.policies.distributions.math.fsum", lambda parts: sum(parts) * (1 + 1e-15))
-    found = distributions(tmp_path, str(tmp_path), threads=1)
-    assert set(found.of["tile"].chances.values()) == {1.0}
     game, score = Game("2x2", 8), Rounded(1.5, "float64", 1e-15)
+    found = distributions(solved(game), str(solved(game)), threads=1)
+    assert set(found.of["tile"].chances.values()) == {1.0}
     assert Evaluation(game, "mine", Objective("win"), 1 + 2**-52, Exact(1)).text == "1"
     assert Evaluation(game, "mine", Objective("score"), 1.5, score).value == 1.5
 
 
-def test_wrong_questions_have_one_sentence(tmp_path: Path) -> None:
-    game = Game("2x2", goal_sum=20)
-    solve(game, "win", table=tmp_path, threads=1)
+def test_wrong_questions_have_one_sentence(solved) -> None:
+    table = solved(Game("2x2", goal_sum=20))
     with pytest.raises(UsageError, match="a goal tile wins"):
-        distributions(tmp_path, "random")
-    found = distributions(tmp_path, "random", of=["length"])
+        distributions(table, "random")
+    found = distributions(table, "random", of=["length"])
     assert sum(found["length"].chances.values()) == pytest.approx(1)
-    with pytest.raises(UsageError, match="'lenght' has no distribution"):
-        distributions(tmp_path, "random", of=["lenght"])
     with pytest.raises(UsageError, match="or a board to meet"):
-        distributions(tmp_path, "random", of=[])
-    with pytest.raises(UsageError, match="resolution must be 1 or more"):
-        distributions(tmp_path, "random", of=["length"], resolution=0)
+        distributions(table, "random", of=[])
 
 
-def test_many_rows_are_printed_as_quantiles(tmp_path: Path, printed) -> None:
-    table = str(tmp_path / "t")
-    solve(Game("2x3", 32), table=table, threads=1)
+def test_many_rows_are_printed_as_quantiles(solved, printed) -> None:
+    table = str(solved(Game("2x3", 32)))
     asked = ["evaluate", table, "random", "--distribution", "score", "--meets", "2,2,0/0,0,0", "-q"]
     rows = printed(*asked, "-f", "csv").count("\n") - 1
     said = printed(*asked)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import cached_oracle as oracle
+from conformance.queries import assert_equal
 from facts import facts
 from stored import contents
 from tilebase._kernels import forward, rank
 from tilebase._kernels.arguments import Source
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.counting.counts import STORED, CountResult
 from tilebase.dense.workspace import Shares
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.formations import formation
@@ -35,13 +35,6 @@ PUBLISHED = {
     for row in facts("state_counts.tsv", COUNTS.parents[2] / "src/tilebase/facts")
     if row["quantity"] == "states_with_specials"
 }
-
-
-def assert_equal(ours: CountResult, oracle: CountResult) -> None:
-    ours.assert_consistent()
-    assert ours.sums.tolist() == oracle.sums.tolist()
-    for field in STORED:
-        np.testing.assert_array_equal(getattr(ours, field), getattr(oracle, field), err_msg=field)
 
 
 @pytest.mark.parametrize("start", ["0,0/0,0", "2,0/0,0", "0,0/0,#"])
@@ -227,16 +220,6 @@ def test_a_start_in_a_window_beyond_the_first(tmp_path, monkeypatch):
     files = contents(tmp_path / "roomy" / "afterstates")
     assert files.keys() == {"layers.idx", "000.seg"}
     assert contents(tmp_path / "tight" / "afterstates") == files
-
-
-def test_up_to_stops_and_goes_on(tmp_path):
-    game = Game("3x3", 32)
-    part = count(game, folder=tmp_path / "run", up_to=30)
-    assert not part.complete
-    assert part.sums.max() == 30
-    assert_equal(count(game, folder=tmp_path / "run"), count(game))
-    again = count(game, folder=tmp_path / "run", up_to=30)
-    assert_equal(again, part)
 
 
 @pytest.mark.parametrize("due", [True, False])

@@ -13,7 +13,6 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -29,9 +28,8 @@ from following import visits
 from pages import DOCS
 from repetition import one_in
 from second_reader import folder_files
-from serving import SECONDS, Host, How, check_accessible, hosted, ranges, whole_files
+from serving import SECONDS, Host, How, check_accessible, hosted, ranges, whole_files, without_errors
 from stopping import no_space
-from stored import chunks_of
 from tilebase import Objective, errors, export_page, force, formation, open_table, solve, thin
 from tilebase.files import policy as files_policy
 from tilebase.game.game import Cells, Game
@@ -221,12 +219,11 @@ def small(solved: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def thinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def thinned(solved: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of 2x3 to 64, thinned so far that many games leave it."""
     folder = tmp_path_factory.mktemp("thinned")
-    solve(Game("2x3", 64), "win", table=folder / "whole", threads=1)
-    thin(folder / "whole", folder / "thin", above=2e-4)
-    return folder / "thin"
+    thin(solved(Game("2x3", 64)), folder, above=2e-4)
+    return folder
 
 
 @pytest.mark.parametrize(("game", "label"), GAMES, ids=str)
@@ -254,10 +251,9 @@ def test_cells_hold_their_values_however_often_they_are_halved() -> None:
         assert np.allclose(end - begin, scale.step / 2**times, rtol=1e-6)
 
 
-def test_every_changed_byte_of_a_policy_is_found(tmp_path: Path) -> None:
+def test_every_changed_byte_of_a_policy_is_found(solved, tmp_path: Path) -> None:
     """By a reader that knows the page of formats alone."""
-    solve(Game("2x2", 8), "win", table=tmp_path / "t", threads=1)
-    export_page(tmp_path / "t", tmp_path / "page")
+    export_page(solved(Game("2x2", 8)), tmp_path / "page")
     (file,) = (tmp_path / "page").glob("policy*")
     whole = file.read_bytes()
     for at in range(len(whole))[one_in(7)]:
@@ -358,19 +354,6 @@ def test_every_module_that_the_page_imports_is_in_it(small: Path, tmp_path: Path
     assert len(page) < 250_000
 
 
-@pytest.mark.parametrize("what", ["a file", "other files", "another page"])
-def test_what_is_no_page_is_not_replaced(what: str, small: Path, tmp_path: Path) -> None:
-    target = tmp_path / "page"
-    if what == "a file":
-        target.write_text("mine")
-    else:
-        target.mkdir()
-        (target / ("index.html" if what == "another page" else "notes.txt")).write_text("mine")
-    with pytest.raises(errors.WrongGameError, match="page is not an exported page: choose a new folder"):
-        export_page(small, target)
-    assert "mine" in (target if target.is_file() else next(target.iterdir())).read_text()
-
-
 def test_a_full_disk_leaves_the_older_page(small, tmp_path, monkeypatch) -> None:
     export_page(small, tmp_path / "page")
     before = folder_files(tmp_path)
@@ -382,18 +365,8 @@ def test_a_full_disk_leaves_the_older_page(small, tmp_path, monkeypatch) -> None
 
 def test_what_gets_no_page(small, folder, monkeypatch) -> None:
     force(Game("2x2", 8, start="empty"), certificate=folder / "8.cert")
-    for error, sentence, table, target, options in (
-        (errors.StorageError, r"the folder .*nowhere does not exist", small, "nowhere/page", {}),
-        (errors.UsageError, "name another folder than the current one", small, ".", {}),
-        (errors.UsageError, "has no values of lower", small, "page", {"objective": "lower"}),
-        (errors.MissingLayerError, r"8\.cert is a certificate, not a table", folder / "8.cert", "page", {}),
-    ):
-        with pytest.raises(error, match=sentence):
-            export_page(table, target, **options)
-    with open_table(small) as opened:
-        opened.manifest = replace(opened.manifest, space="all")
-        with pytest.raises(errors.UsageError, match="holds all boards within limits"):
-            export_page(opened, "page")
+    with pytest.raises(errors.MissingLayerError, match=r"8\.cert is a certificate, not a table"):
+        export_page("8.cert", "page")
     with monkeypatch.context() as patch:
         patch.setattr(files_policy, "MOST_RANK", 8)
         with pytest.raises(errors.UsageError, match=r"2x2, to 32 has more than 2\^53 boards of one sum"):
@@ -403,14 +376,6 @@ def test_what_gets_no_page(small, folder, monkeypatch) -> None:
         export_page(small, "page")
     assert [path.name for path in folder.iterdir()] == ["8.cert"]
     assert export_page(small, "page", anyway=True).states == 57
-
-
-def test_a_damaged_table_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
-    solve(Game("2x2", 16), "win", table=tmp_path / "t", threads=1)
-    chunks_of(tmp_path / "t" / "values" / "win", 10).flip(10, 1)
-    with pytest.raises(errors.CorruptError):
-        export_page(tmp_path / "t", tmp_path / "page")
-    assert [path.name for path in tmp_path.iterdir()] == ["t"]
 
 
 def test_the_command_says_what_it_wrote(thinned, folder, printed) -> None:
@@ -431,22 +396,9 @@ def test_the_command_says_what_it_wrote(thinned, folder, printed) -> None:
 @pytest.fixture
 def view(tab: Page) -> Iterator[Page]:
     """A tab without animations.  What it reports as an error fails the test."""
-    problems: list[str] = []
-
-    def failed(error: Any) -> None:
-        problems.append(str(error))
-
-    def said(line: Any) -> None:
-        if line.type == "error":
-            problems.append(line.text)
-
-    tab.on("pageerror", failed)
-    tab.on("console", said)
-    yield tab
-    tab.remove_listener("pageerror", failed)
-    tab.remove_listener("console", said)
+    with without_errors(tab):
+        yield tab
     tab.goto("about:blank")
-    assert [line for line in problems if "404" not in line] == []
 
 
 @pytest.fixture
@@ -479,7 +431,8 @@ def set_up(view: Page, board: str) -> None:
 
 
 def best_of(view: Page) -> tuple[str, ...]:
-    """The directions that the page marks."""
+    """The directions that the page marks, once its marks are no longer those of the last board."""
+    expect(view.locator(".slides.stale")).to_have_count(0)
     return tuple(name.strip().lower() for name in view.locator(".slide.best .name").all_inner_texts())
 
 
@@ -558,21 +511,9 @@ def autoplay(view: Page) -> None:
     view.get_by_role("button", name="Autoplay").click()
 
 
-def test_autoplay_plays_to_the_end(small: Path, visit: Visit, view: Page) -> None:
-    visit(small)
-    expect(view.locator(".headline strong")).to_have_text(re.compile(r"^(≈ |[\d.]+–)[\d.]+ %$"))
-    for _ in range(2):
-        autoplay(view)
-        expect(view.locator(".notice.end")).to_be_visible()
-        end = view.locator(".notice.end").inner_text()
-        assert ("32" in re.split("[,/]", board_of(view))) == (end == "The game is won.")
-        view.get_by_role("button", name="New game").click()
-
-
-def test_a_win_that_is_not_certain_is_not_100_percent(tmp_path: Path, visit: Visit, view: Page) -> None:
+def test_a_win_that_is_not_certain_is_not_100_percent(solved, visit: Visit, view: Page) -> None:
     """The start of 3x3 to 64 is worth 1 - 7e-18; where a slide wins, the win is certain."""
-    solve(Game("3x3", 64), table=tmp_path / "table", threads=1)
-    visit(tmp_path / "table")
+    visit(solved(Game("3x3", 64)))
     expect(view.locator(".headline strong")).to_have_text("≈ 100 %")
     start = view.get_by_label("About").locator("b")
     expect(start).to_have_text("≈ 100 %")

@@ -25,7 +25,7 @@ from tilebase.claims.facts import read_claims
 from tilebase.claims.results import read_result
 from tilebase.cli import main
 from tilebase.dense.index import PerfectIndex
-from tilebase.errors import CorruptError, GameError, ResourceError, StorageError, UsageError
+from tilebase.errors import CorruptError, GameError, ResourceError, StorageError
 from tilebase.game.game import Game
 from tilebase.game.grid import parse_shape
 from tilebase.game.notation import split_cells
@@ -33,7 +33,7 @@ from tilebase.game.symmetry import canonical, symmetries
 from tilebase.questions import borders
 from tilebase.questions import force as forcing
 from tilebase.questions import solve as questions_solve
-from tilebase.questions.again import MOST_PLAIN, reproduce_layers
+from tilebase.questions.again import reproduce_layers
 from tilebase.questions.borders import find_border
 from tilebase.questions.force import ENGINES, force, force_starts, largest_forced
 from tilebase.questions.lemma import sample_fillings
@@ -360,19 +360,14 @@ def test_a_save_that_is_damaged_or_of_another_version_is_refused(tmp_path, monke
         ("8 --start 2,4/0,0", ["8 --start 2,4/0,0", "8 --start 4,2/0,0"], ["8 --start two-tiles", "8"]),
     ],
 )
-def test_a_certificate_is_replaced_by_one_of_its_question_only(
-    first, own, others, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    proof = Path("a.json")
+def test_a_certificate_is_replaced_by_one_of_its_question_only(first, own, others, folder, printed, refused):
+    proof = folder / "a.json"
     for words in (first, *own):
-        assert main(["force", "2x2", *words.split(), "-q", "-c", "a.json"]) == 0
+        printed(f"force 2x2 {words} -q -c a.json")
     before = proof.read_bytes()
     for words in others:
-        assert main(["force", "2x2", *words.split(), "-q", "-c", "a.json"]) == 2
-        assert "proves something else" in capsys.readouterr().err
-    assert main(["count", "2x2", "8", "-q", "--record", "a.json"]) == 2
-    assert "is a certificate" in capsys.readouterr().err
+        refused(f"force 2x2 {words} -q -c a.json".split(), 2, "proves something else")
+    refused(["count", "2x2", "8", "-q", "--record", "a.json"], 2, "is a certificate")
     assert proof.read_bytes() == before
     proof.write_bytes(before[:99])  # nobody knows of what it is
     assert main(["force", "2x2", *first.split(), "-q", "-c", "a.json"]) == 2
@@ -562,12 +557,3 @@ def test_the_record_names_the_engine_and_is_cited(tmp_path: Path, printed) -> No
     cited = read_result(record)
     assert cited.checked == "the engine plain counts the same boards and wins in each of 24 layers"
     assert cited.text().endswith(f"in each of 24 layers. SHA-256 of the layers: {told['checksum']}.")
-
-
-def test_what_cannot_be_reproduced_is_refused() -> None:
-    with pytest.raises(UsageError, match="choose the engine dense"):
-        force(REPRODUCED[0], engine="search", again="plain", threads=1)
-    with pytest.raises(UsageError, match="reproduced by diagrams or plain, not by 'search'"):
-        force(REPRODUCED[0], engine="dense", again="search", threads=1)
-    with pytest.raises(ResourceError, match=f"the plain rules decide at most {MOST_PLAIN:,}"):
-        force(Game("3x3", 64), engine="dense", again="plain", threads=1)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import tilebase.files.store as module
 from stopping import no_space
-from stored import chunks_of, record_of
+from stored import chunks_of, contents, record_of
 from tilebase.errors import CorruptError, MissingLayerError, StorageError
 from tilebase.files import keys as store
 from tilebase.files.format import (
@@ -172,16 +172,12 @@ def test_bytes_do_not_depend_on_parts_or_threads(cuts, tmp_path, monkeypatch):
     monkeypatch.setattr(store, "JOB_CHUNKS", 2)  # several jobs
     keys = some_keys(50_000)
     write(tmp_path / "whole", 8, split(keys))
-    whole = files(tmp_path / "whole")
+    whole = contents(tmp_path / "whole")
     with Pool(2) as threads:
         for number, pool in enumerate((None, threads)):
             folder = tmp_path / str(number)
             write(folder, 8, encoded(iter(np.split(keys, cuts)), None, pool), durable=True)
-            assert files(folder) == whole
-
-
-def files(folder) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+            assert contents(folder) == whole
 
 
 SIZES = {4: 20, 6: 3000, 8: 500, 10: 40}
@@ -226,7 +222,7 @@ def test_a_reader_finds_layers_that_are_added(many):
 @pytest.mark.parametrize("torn", [0, 7, 100])
 def test_what_is_not_finished_is_overwritten(finished, torn, many):
     """A run that was killed goes on with the bytes of one that was not."""
-    whole, sums = files(many), checksums(many)
+    whole, sums = contents(many), checksums(many)
     for name in ("layers.idx", "001.seg"):
         (many / name).write_bytes((many / name).read_bytes() + b"\xff" * torn)
     with LayerStore(many, WHOLE, segment_bytes=2000) as layers:
@@ -239,7 +235,7 @@ def test_what_is_not_finished_is_overwritten(finished, torn, many):
             assert layers.sums() == sorted(SIZES)
     check(many)
     if len(finished) < len(SIZES):
-        assert files(many) == whole
+        assert contents(many) == whole
 
 
 @pytest.mark.parametrize("total", SIZES)
@@ -265,10 +261,10 @@ def test_a_damaged_layer_is_written_behind_the_others(total, damage, many):
 
 
 def test_the_last_layer_is_overwritten_one_of_another_size_is_added_and_an_empty_one_is_none(many):
-    whole = files(many)
+    whole = contents(many)
     with LayerStore(many, WHOLE, segment_bytes=2000) as layers:
         layers.write(10, split(some_keys(SIZES[10], 10), 200), durable=False)
-    assert files(many) == whole
+    assert contents(many) == whole
     with LayerStore(many, WHOLE, segment_bytes=2000) as layers:
         layers.write(6, split(some_keys(100, 6)), durable=False)
         assert layers.write(12, [], durable=False) is None

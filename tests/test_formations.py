@@ -91,8 +91,6 @@ def test_the_least_and_the_largest_goal_are_the_ends(name):
 
 def test_names_are_found_in_any_case_and_near_names_are_proposed():
     assert formation(" ll ") is formation("LL")
-    with pytest.raises(GameError, match=r"did you mean .*4432"):
-        formation("443")
     with pytest.raises(GameError, match="tilebase plan formations lists them"):
         formation("corner")
 
@@ -124,12 +122,6 @@ def test_steps_and_horizon_say_the_same():
     assert one.game(32, steps=64) == one.game(32) == one.game(32, horizon=126)
     with pytest.raises(GameError, match="name one of the two"):
         one.game(32, steps=64, horizon=126)
-    with pytest.raises(GameError, match="cannot be made below the horizon 20"):
-        one.game(32, horizon=20)
-    with pytest.raises(GameError, match="needs a goal or a goal sum"):
-        one.game()
-    with pytest.raises(GameError, match="not a power of two"):
-        one.game(100)
     game = one.game(goal_sum=64)
     assert (game.goal, game.pattern, game.goal_sum, game.horizon) == (None, None, 64, None)
 
@@ -354,17 +346,6 @@ def test_one_goal_of_one_formation(printed):
     assert "Best to" not in printed("plan formations 16"), "no table to 16 was solved"
     times = [brief(seconds) for seconds in (0.2, 80, 91, 5000, 90000, 1e9)]
     assert times == ["1 s", "80 s", "2 min", "83 min", "25 h", "32 y"]
-
-
-def test_solve_prints_the_value_of_each_start_board(printed):
-    found = json.loads(printed("solve --formation 442 --rules 'goal-sum = 30' -q -f json"))
-    assert list(found["starts_by_board"]) == list(formation("442").starts)
-    mean = sum(value[0]["value"] for value in found["starts_by_board"].values()) / 2
-    assert found["start"][0]["value"] == pytest.approx(mean, abs=1e-15)
-    assert [
-        line.split()[:2]
-        for line in printed("solve --formation 442 --rules 'goal-sum = 30' -q").splitlines()[3:]
-    ] == [["from", board] for board in formation("442").starts]
 
 
 def test_a_formation_has_a_certificate(tmp_path, printed):

@@ -306,7 +306,6 @@ def test_what_is_allowed_does_not_follow_from_the_start() -> None:
     ("make", "says"),
     [
         (lambda: Game((2, 2, 2, 2)), "two or three sizes"),
-        (lambda: Game("4x4", -8), "goal -8 is not a power of two above 1"),
         (lambda: Game("4x4", 2048, spawn=float("nan")), "not a probability"),
         (lambda: Game("2x2", 8, walls=[0.5]), "are not cells"),
         (lambda: Game("2x2", 8, walls="0,a"), "are not cells"),
@@ -314,7 +313,6 @@ def test_what_is_allowed_does_not_follow_from_the_start() -> None:
         (lambda: Game(22, 8), "is not a shape"),
         (lambda: Game((2.5, 2), 8), "is not a shape"),
         (lambda: Game.from_identity({"goal": 8}), "not the identity of a game"),
-        (lambda: parse_shape("axb"), "'axb' is not a shape"),
         (lambda: exponent_of(1), "tile 1 is not a power of two above 1"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

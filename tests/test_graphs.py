@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 import cached_oracle as oracle
-from facts import Fact, facts
 from strategies import SMALL_GAMES
-from tilebase import UsageError, open_winning_set
+from tilebase import UsageError, open_table, open_winning_set
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.patterns.lemmas import alternating_line_steps
@@ -43,13 +42,6 @@ def nodes(dot: str) -> list[str]:
 
 def edges(dot: str) -> list[tuple[str, str]]:
     return re.findall(r"^  (\w+) -> (\w+) \[color=.*\];$", dot, re.MULTILINE)
-
-
-@pytest.mark.parametrize("fact", facts("state_counts.tsv", board="2x2", quantity="live_states"), ids=str)
-def test_published_number_of_states(fact: Fact) -> None:
-    graph = state_graph(Game(fact["board"], int(fact["goal"])))
-    assert len(graph.states) == int(fact["value"])
-    assert len(nodes(to_dot(graph))) == int(fact["value"])
 
 
 def folded(game: Game) -> set[tuple[Cells, State]]:
@@ -220,6 +212,26 @@ def test_graph_command(tmp_path: Path, printed) -> None:
     assert found == "".join(f"{file}: {said}\n" for file in files)
     assert files[0].read_text("utf-8") == to_dot(state_graph(SMALL))
     assert ET.parse(files[1]).getroot().tag == f"{SVG}svg"
+
+
+def test_values_are_drawn_of_as_many_states_as_are_allowed(tmp_path: Path, printed, refused) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tilebase.cli.export.DRAWN", 20)
+        asked = f"export graph 2x2 16 -o {tmp_path / 'a.svg'}"
+        refused(f"{asked} --values".split(), 2, "has more than 20 live states")
+        assert ": 35 states" in printed(f"{asked} --values --max-states 35")
+        assert ", 1 action," in printed(f"{asked} --board 0,2/2,0")
+
+
+def test_a_position_is_drawn_with_the_values_of_its_slides(solved, tmp_path: Path, printed) -> None:
+    table, file = solved(Game("2x2", 16), "win"), tmp_path / "a.svg"
+    printed(f"probe {table} 2,4/0,2 --record {file}")
+    answer = open_table(table).probe("2,4/0,2")
+    assert answer.svg() == re.sub("<metadata>.*?</metadata>", "", file.read_text())
+    found = [text.text for text in ET.fromstring(answer.svg()).iter(f"{SVG}text")]
+    for slide in answer.as_dict()["slides"]:
+        assert slide["direction"] in found
+        assert slide["value"]["short"] in found
 
 
 @pytest.mark.parametrize(("suffix", "begins"), [(".pdf", b"%PDF"), (".eps", b"%!PS"), (".png", b"\x89PNG")])

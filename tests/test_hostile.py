@@ -30,7 +30,7 @@ import zstandard
 from attack.strange import FRACTIONS, JSON, members
 from judging import promise
 from repetition import one_in
-from stored import journal, layers_of, put, sign_table, values_folders, zipped
+from stored import journal, layers_of, put, sign, sign_table, values_folders, zipped
 from tilebase import Game, Objective, UsageError, count, evaluate, open_table, solve, thin, verify_table
 from tilebase.check import RefusedError, check_certificate
 from tilebase.cli.verify import verify
@@ -56,7 +56,7 @@ from tilebase.files.run import verify_run
 from tilebase.files.source import Folder
 from tilebase.files.store import LayerStore
 from tilebase.game.notation import fraction_of
-from tilebase.runtime.documents import parse_json, sealed, understood
+from tilebase.runtime.documents import parse_json, understood
 from tilebase.search.search import CRC, HEAD, Facts
 from tilebase.small.oracle import values
 
@@ -169,14 +169,6 @@ def versions(document: Any, values: list[Any]) -> Iterator[tuple[str, Any]]:
     yield from (("", value) for value in values)
 
 
-def signed(document: Any) -> bytes:
-    """A manifest with the checksum that it ought to have."""
-    if not isinstance(document, dict):
-        return json.dumps(document).encode()
-    document.pop("check", None)
-    return sealed(json.dumps(document)).encode()
-
-
 def harmless(folder: Path, exact: dict[str, float]) -> None:
     """A probe of a table gives the right value, or an error of ours."""
 
@@ -198,11 +190,11 @@ def test_every_member_of_a_manifest(folder):
              "proved upper bound of the probability to win": worth}  # fmt: skip
     tried = 0
     for _, document in versions(good, VALUES):
-        file.write_bytes(signed(document))
+        sign(file, document)
         harmless(folder, exact)
         tried += 1
     assert tried > 1000
-    file.write_bytes(signed(good | {"space": "all"}))
+    sign(file, good | {"space": "all"})
     harmless(folder, exact)
 
 
@@ -212,7 +204,7 @@ def test_games_whose_index_would_be_large(folder):
     for shape, goal in (("4x4", 2**15), ("3x5", 2**14), ("4x4", None)):
         game = Game(shape, goal, limits=None if goal else 2**15).identity
         for space in ({}, {"space": "all"}):
-            file.write_bytes(signed(good | {"game": game} | space))
+            sign(file, good | {"game": game} | space)
             assert isinstance(soon(lambda: open_table(folder).probe(2)), TilebaseError)
 
 
@@ -428,7 +420,7 @@ def test_contents_of_strangers(value, folder):
         path.write_bytes(header + data)
         page = [*page[:2], len(header), len(data), f"{zlib.crc32(data):08x}"]
         manifest["layers"]["win"] = {"check": f"{check:08x}", "pages": [page]}
-        (folder / "manifest.json").write_bytes(signed(manifest))
+        sign(folder / "manifest.json", manifest)
         harmless(folder, {"probability to win": exact})
         assert soon(lambda: verify_table(folder, sample=10)).wrong
         found = soon(lambda: read_contents(path.parent))
@@ -610,7 +602,7 @@ def test_every_member_of_a_run(tmp_path, capsys):
         one = json.loads(good) if name == "run.json" else json.loads(lines[1].rpartition(b"\t")[0])
         for _, document in versions(one, VALUES[::20]):
             if name == "run.json":
-                file.write_bytes(signed(document))
+                sign(file, document)
             else:
                 file.write_bytes(b"".join([lines[0], journal(document).encode(), *lines[2:]]))
                 soon(lambda: solve(TINY, "win", table=run, threads=1, down_to=6), COMPILING)
@@ -697,7 +689,7 @@ def test_the_reader_to_copy(tmp_path):
         page = page._replace(nbytes=page_bytes or page.nbytes)
         page_entry = [*page[:-1], f"{page.crc:08x}"]
         manifest["layers"]["win"] = {"check": f"{pages.check:08x}", "pages": [page_entry]}
-        (table / "manifest.json").write_bytes(signed(manifest))
+        sign(table / "manifest.json", manifest)
         since = time.monotonic()
         with pytest.raises(
             (AssertionError, ValueError, zstandard.ZstdError, RecursionError, struct.error, OSError)

@@ -106,9 +106,7 @@ print("in bounds")
 @pytest.mark.parametrize("part", ["reachable", "shared", "all_boards", "searched", "used"])
 def test_no_kernel_leaves_its_arrays(part: str) -> None:
     """The functions of the script run with bounds checks, compiled anew; these need no optimised code."""
-    environment = os.environ | {"TILEBASE_DEBUG": "1", "NUMBA_FULL_TRACEBACKS": "1", "NUMBA_OPT": "0"}
-    command = [sys.executable, "-c", SCRIPT, part]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1200)
+    done = debugged(SCRIPT, part, NUMBA_FULL_TRACEBACKS="1", NUMBA_OPT="0")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert done.stdout.endswith("in bounds\n")
 
@@ -122,10 +120,12 @@ from tilebase._kernels.jit import kernel
 assert faulthandler.is_enabled()
 kernel()(lambda a: a[3])(numpy.zeros(3))
 """
-    environment = os.environ | {"TILEBASE_DEBUG": "1", "TILEBASE_CACHE_DIR": "/dev/null"}
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert "IndexError: index is out of bounds" in done.stderr
+    assert "IndexError: index is out of bounds" in debugged(script, TILEBASE_CACHE_DIR="/dev/null").stderr
+
+
+def debugged(script: str, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    command, more = [sys.executable, "-c", script, *arguments], {"TILEBASE_DEBUG": "1", **settings}
+    return subprocess.run(command, env=os.environ | more, capture_output=True, text=True, timeout=1200)
 
 
 def test_float16_is_converted_as_numpy_does():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import pairwise, product
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 import cached_oracle as oracle
 from conformance.games import daily
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.patterns.checking import (
     ENOUGH,
@@ -282,41 +281,6 @@ def test_refusals_of_checks() -> None:
     for refuse in (lambda: check_rules(Rules(2, 2)), lambda: next(explore(Rules(2, 2)))):
         with pytest.raises(UsageError, match="bound the tiles, or the sum"):
             refuse()
-
-
-def test_checks_that_do_not_fit_into_memory_are_refused_before_they_start(monkeypatch) -> None:
-    """60x60 to the sum 4 has few positions after a slide, and many large ones after a drop."""
-    monkeypatch.setattr("tilebase.patterns.checking.explore", lambda *_, **__: pytest.fail("it started"))
-    rules = Rules(60, 60)
-    assert most_afterstates(rules, 4).total() < 10_000
-    with pytest.raises(ResourceError, match="864,000 positions of the sum 4 after a drop, with 3,600 cells"):
-        check_rules(rules, most_sum=4)
-
-
-def test_the_command_prints_a_row_for_each(printed) -> None:
-    head, *rows = printed("reach lemmas 2x4 --format csv -q").splitlines()
-    assert head == "lemma,statement,checked,failures,verdict,first,game,command,version"
-    assert [row.partition(",")[0] for row in rows] == list(BY_NUMBER)
-    assert [row.split(",")[0] for row in rows if "not stated" in row] == ["12", "13"]
-    shown = printed("reach lemmas 2x2 --up-to 20 --format json -q")
-    stated = "After a slide, at least one cell at the border of the board is empty."
-    assert f'"exact_statement": "{stated}"' in shown
-
-
-@pytest.mark.parametrize(
-    ("drops", "tiles", "sixth", "seventh"),
-    [("2", [2], "number of cells", "k-1 empty"), ("2,4", [2, 4], "(number of cells + 1)", "k-2 empty")],
-)
-def test_the_statement_that_was_checked_is_printed(printed, drops, tiles, sixth, seventh):
-    words = ["reach", "lemmas", "2x2", "--drops", drops, "--up-to", "200", "-q"]
-    shown = {line.split()[0]: line for line in printed(*words).splitlines()}
-    assert f"than 2 to the {sixth} " in shown["6"]
-    assert f"needs {seventh} " in shown["7"]
-    document = json.loads(printed(*words, "--format", "json"))
-    assert document["drops"] == tiles
-    statements = {row["lemma"]: row["statement"] for row in document["lemmas"]}
-    assert statements["6"].endswith(f"than 2 to the {sixth}")
-    assert seventh in statements["7"]
 
 
 def test_a_lemma_that_fails_is_shown(monkeypatch, printed) -> None:

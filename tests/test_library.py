@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from serving import SECONDS, Served, check_accessible, serving
+from serving import SECONDS, Served, check_accessible, serving, without_errors
 from tilebase import Game, formation, formations, open_table, solve
 from tilebase.cli import main
 from tilebase.cli.library import offer_for_game
@@ -319,12 +319,10 @@ def test_named_tables_only_answer(library: Path):
 def page(browser: Browser, served: Served) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 390, "height": 844}, reduced_motion="reduce")
     found = context.new_page()
-    problems: list[str] = []
-    found.on("pageerror", lambda error: problems.append(str(error)))
-    found.goto(served.address)
-    yield found
+    with without_errors(found, served.address):
+        found.goto(served.address)
+        yield found
     context.close()
-    assert not problems
 
 
 def test_from_a_board_to_the_best_slide(page: Page, library: Path):

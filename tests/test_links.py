@@ -32,6 +32,7 @@ FILES = {
     "text": "export graph 2x2 8 -o NAME.dot",
     "picture": "count 2x2 8 -q --record NAME.svg",
     "replay": "reach replay 2x2 R --deterministic --record NAME.svg -f csv",
+    "position": "probe ../table 2,2/0,0 --record NAME.svg -f csv",
     "certificate": "force 2x2 8 -q -c NAME.cert",
     "record": "solve 2x2 8 --objective lower -q --record NAME.json",
     "keys": "export boards ../table --sum 8 -o NAME.parquet",

@@ -37,7 +37,7 @@ def test_a_log_tells_a_run_and_how_it_goes_on(folder: Path, capsys: pytest.Captu
     second = dict(both[len(first) :])
     more = [text for name, text in both[len(first) :] if name == "sparse.backward"]
     assert second["files.run"] == "going on in t"
-    assert more[0] == "solving 2x2, to 16 in t for win with 1 threads: 6 layers of 9 are there"
+    assert more[0] == "solving 2x2, to 16 in t for win with 1 thread: 6 layers of 9 are there"
     assert "sum 12: the values of 3 afterstates are read" in more
     assert next(text for text in more if "solved in memory" in text).startswith("sum 8:")
     assert second["questions.solve"] == "the table in t is complete"

@@ -5,23 +5,20 @@ from __future__ import annotations
 import io
 import itertools
 import random
-from fractions import Fraction
 
 import pytest
 
 import cached_oracle as oracle
+from test_policies import CELLS, ENDED
 from test_winning_set import analysed
 from tilebase import Game, count, force, open_table, prove, solve
 from tilebase.bdd.sets import ORDERS
 from tilebase.bdd.strategies import PLAYERS, Method
 from tilebase.cli.seat import Seat
-from tilebase.errors import BoardError
 from tilebase.questions.borders import find_border
 from tilebase.questions.force import largest_forced
 from tilebase.questions.limits import least_limits
 
-ENDED = Game("2x3", 16, masks="..x/...|x../...", start="after x,0,0/0,2,0|0,0,x/0,2,4", horizon=22)
-CELLS = Game("2x3", masks="..x/...", start="after 2,0,x/0,0,0", horizon=24, pattern="8,*,*/*,*,*|*,*,*/*,*,8")
 SHORT = Game("2x2", 16, start="empty", horizon=6)
 
 
@@ -57,8 +54,7 @@ def test_play_ends_with_a_win_or_at_the_horizon(game, tmp_path):
     assert {"won", "ended"} <= endings
 
 
-def test_the_command_ends_at_the_horizon(tmp_path, printed, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_ends_at_the_horizon(folder, printed, monkeypatch):
     solve(SHORT, "win", table="t", threads=1)
     assert "slides: the game ends at the sum 6\n" in printed("play t --auto --delay 0 --seed 1")
     lines = ["left", "up", "right", "down"] * 6 + ["h", "u", "q"]
@@ -140,21 +136,6 @@ def test_statements_name_masks_horizon_and_starts():
     assert "in the game that ends at the sum 22" in text
     text = force(SHORT.changed(start="after 2,0/0,0", horizon=8), threads=1).statement
     assert "from the board 2,0/0,0, a spawn first" in text
-
-
-def test_starts_after_a_slide_have_the_same_chance():
-    chances = dict(ENDED.starts())
-    assert sum(chances.values()) == 1
-    first = sum(p for board, p in chances.items() if ENDED.sum(board) <= 6)
-    assert first == Fraction(1, 2)
-
-
-def test_boards_beyond_the_horizon_are_refused(tmp_path):
-    solve(SHORT, "win", table=tmp_path / "t", threads=1)
-    with open_table(tmp_path / "t") as table:
-        assert float(table.probe("2,4/2,0").value) == 0
-        with pytest.raises(BoardError, match="the sum 10, but the game ends at the sum 6"):
-            table.probe("4,4/2,0")
 
 
 @pytest.mark.parametrize(

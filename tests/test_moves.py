@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -100,9 +98,3 @@ def test_games_may_be_bounded() -> None:
         with_drops(rules, "RRRRR")
     with pytest.raises(UsageError, match="move 4, R, makes a tile above 4: 4,0,4"):
         replay(Rules(1, 3, (1, 2), 2), (Drop(0, 2), "R", Drop(0, 2), "R"))
-
-
-def test_the_command_prints_every_position(printed) -> None:
-    document = json.loads(printed("reach replay 2x2 RR --deterministic --format json"))
-    assert document["sequence"] == "RR"
-    assert document["positions"][-1] == {"move": 5, "what": "drop", "board": "2,4/0,0"}

@@ -12,6 +12,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
@@ -19,7 +20,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
-from serving import SECONDS, Served, check_accessible, serving, until
+from serving import SECONDS, Served, check_accessible, serving, until, without_errors
 from tilebase import force, formation, open_table, solve
 from tilebase.game.board import FILLS, Board
 from tilebase.game.game import Game
@@ -87,14 +88,6 @@ def visit(browser: Browser, served: Served, tab: Page) -> Iterator[Open]:
     other hosts.
     """
     opened: list[Page] = []
-    wrong: list[str] = []
-
-    def failed(error: Any) -> None:
-        wrong.append(str(error))
-
-    def asked(request: Any) -> None:
-        if not request.url.startswith((served.address, "data:", "blob:")):
-            wrong.append(f"a request to {request.url}")
 
     def emptied(viewport: ViewportSize) -> Page:
         tab.goto(served.address + "vendor/htm-preact.LICENSE")  # of the same origin, and without scripts
@@ -112,20 +105,17 @@ def visit(browser: Browser, served: Served, tab: Page) -> Iterator[Open]:
         else:
             page = like.context.new_page() if like else emptied(viewport)
         if page not in opened:
-            page.on("pageerror", failed)
-            page.on("request", asked)
+            pages.enter_context(without_errors(page, served.address))
             opened.append(page)
         page.goto(served.address + query)
         return page
 
-    yield visit
+    with ExitStack() as pages:
+        yield visit
     for page in opened:
-        page.remove_listener("pageerror", failed)
-        page.remove_listener("request", asked)
         page.unroute_all(behavior="ignoreErrors")
         if page is not tab:
             page.close()
-    assert wrong == []
 
 
 @pytest.fixture

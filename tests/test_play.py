@@ -35,11 +35,10 @@ ONE_BEST = (
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tables of 3x3 to 32, of 2x2x2 to 8, and of what can be forced on 2x3."""
+    """Tables of 3x3 to 32 and of 2x2x2 to 8."""
     folder = tmp_path_factory.mktemp("tables")
     solve(GAME, "win,lower,upper,score", table=folder / "t")
     solve(Game("2x2x2", 8), table=folder / "box")
-    solve(Game("2x3", 16), "guaranteed", table=folder / "forced")
     return folder
 
 

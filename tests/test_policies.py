@@ -5,27 +5,22 @@ from __future__ import annotations
 import json
 import math
 import random
-import re
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import cached_oracle as oracle
 from conformance import queries
-from following import visits
+from following import slides_of, visits
 from strategies import SMALL_GAMES
-from tilebase import Answer, Board, Objective, evaluate, open_table, simulate, solve, thin, verify_table
-from tilebase.cli import main
+from tilebase import Answer, Board, Objective, evaluate, open_table, simulate, thin, verify_table
 from tilebase.errors import MissingBoardError, ResourceError, TilebaseError, UsageError, WrongGameError
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import Rounded, Unknown
 from tilebase.policies import compare, judge, simulation
@@ -261,18 +256,6 @@ def test_certain_wins_and_games_that_do_not_fit_into_memory(solved):
 # -- thinning --------------------------------------------------------------------------------------
 
 
-@cache
-def best_slides(game: Game, objective: str) -> Callable[[Cells], list[str]]:
-    exact = oracle.values(game, objective)
-
-    @cache
-    def best(state: Cells) -> list[str]:
-        worths = oracle.worths(exact, state)
-        return [direction for direction, worth in worths.items() if worth == max(worths.values())]
-
-    return best
-
-
 THINNED = [
     (SMALL, "win"),
     (CONTINUED, "score"),
@@ -293,7 +276,7 @@ THINNED = [
 )
 def test_thinned_tables(game, objective, above, solved, tmp_path):
     folder = solved(game, objective)
-    best = best_slides(game, objective)
+    best = slides_of(game, objective)
     visit = visits(game, best)
     kept = {state for state, p in visit.items() if p >= Fraction(above)}
     left = visits(game, lambda state: best(state) if state in kept else [])
@@ -388,23 +371,10 @@ def test_the_progress_of_a_function(solved, monkeypatch):
     assert (found.value, found.states) == (pytest.approx(judged.value, rel=1e-12), judged.states)
 
 
-def test_the_command_plays_games(folder, capsys, printed):
-    Path("agent.py").write_text("def first(board):\n    return next(iter(board.slides()))\n")
-    printed("solve 2x2 32 -q -o t")
-    lines = printed("evaluate t agent:first --games 50 -q").splitlines()
-    assert lines[1].split() == ["agent:first", "0", "in", "each", "game"]
-    assert lines[-2].split() == ["games", "50"]
-    assert lines[-1].startswith("to win, 99.99 % sure")
-    assert main(["evaluate", "t", "agent:first", "--states", "3", "-q"]) == 1
-    sentence = r"more than 3 states: let it .* with --asked batch --symmetry none .* --states .* --games"
-    assert re.search(sentence, " ".join(capsys.readouterr().err.split()))
-
-
-def test_a_table_plays_for_the_objective_that_is_named(tmp_path):
+def test_a_table_plays_for_the_objective_that_is_named(solved):
     """By its values of this objective if it has them, else by its first; every question follows this rule."""
-    game, both, alone = Game("2x3", 32), tmp_path / "both", tmp_path / "win"
-    solve(game, "win,score", table=both, threads=1)
-    solve(game, "win", table=alone, threads=1)
+    game = Game("2x3", 32)
+    both, alone = solved(game, "win,score"), solved(game)
     score = float(oracle.values(game, "score").start)
     for named, by, value in (("score", "score", score), ("win", "win", None), (None, "win", None)):
         found = evaluate(both, both, objective=named, threads=1)
@@ -429,9 +399,7 @@ def test_a_table_plays_for_the_objective_that_is_named(tmp_path):
         distributions(alone, alone, objective="score", threads=1)
 
 
-def test_a_table_without_the_goal_names_what_answers(tmp_path):
-    solve(Game("2x2", 32), table=tmp_path / "goal", threads=1)
-    solve(Game("2x2"), "score", table=tmp_path / "score", threads=1)
-    sentence = r"2x2 without a goal, not of 2x2, to 32: .*score --distribution tile"
+def test_a_table_without_the_goal_names_what_answers(solved):
+    sentence = r"2x2 without a goal, not of 2x2, to 32: .* --distribution tile"
     with pytest.raises(UsageError, match=sentence):
-        evaluate(tmp_path / "goal", tmp_path / "score", threads=1)
+        evaluate(solved(Game("2x2", 32)), solved(Game("2x2"), "score"), threads=1)

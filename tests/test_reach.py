@@ -13,7 +13,7 @@ from repetition import one_in
 from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.checkerboards import mirror
 from tilebase.patterns.filling import complete_rows, figure, fill_board, game_by_filling, longest_line
-from tilebase.patterns.moves import parse_moves, replay
+from tilebase.patterns.moves import replay
 from tilebase.patterns.packed import Aim, search_on
 from tilebase.patterns.reach import crowded, pull, reach
 from tilebase.patterns.rules import Drop, Position, Rules, push
@@ -198,10 +198,3 @@ def test_seeds_and_budgets_of_fillings():
     late = fill_board("9x9", seconds=0)
     assert late.possible is None
     assert late.reason == "time ran out: allow more time"
-
-
-def test_the_command_that_fills(printed):
-    text = printed("reach fill 3x4 -q").splitlines()
-    assert text[0].endswith("fill the board with 2s and 4s, without an 8: yes, by 17 drops (verdict).")
-    rules = Rules(3, 4, most=2)
-    assert rules.text(replay(rules, parse_moves(rules, text[-1]))[-1]) == "/".join(text[1:4])

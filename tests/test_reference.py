@@ -14,7 +14,7 @@ from conformance.games import each_rule
 from facts import Fact, facts
 from strategies import SMALL_GAMES
 from tilebase.counting.counts import CountResult
-from tilebase.errors import GameError, UsageError
+from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
 from tilebase.small.oracle import Objective, count, decided, reachable, transitions, values
@@ -72,19 +72,6 @@ def test_guaranteed_tiles(fact: Fact) -> None:
     if tile > 4:  # a 4 is spawned, so it is no goal
         assert values(Game(fact["board"], tile, start="empty"), "guaranteed").start == 1, fact
     assert values(Game(fact["board"], 2 * tile, start="empty"), "guaranteed").start == 0, fact
-
-
-def test_an_8_cannot_even_be_made_on_one_cell() -> None:
-    fact = facts("guaranteed_max_tile.tsv", board="1x1")[0]
-    assert fact["value"] == "2"
-    with pytest.raises(GameError, match="cannot be made"):
-        Game("1x1", 8, start="empty")
-
-
-@pytest.mark.parametrize("fact", facts("guaranteed_with_limits.tsv", board="2x2x2", goal="32"), ids=repr)
-def test_guaranteed_within_limits(fact: Fact) -> None:
-    game = Game(fact["board"], int(fact["goal"]), limits=fact["limits"], start="empty")
-    assert values(game, "guaranteed").start == (fact["value"] == "winnable"), fact
 
 
 def test_every_value_of_1x2_to_8() -> None:

@@ -1,7 +1,8 @@
 """What the command line refuses: each command of ``refusals.tsv`` prints one sentence and writes nothing.
 
-In the folder are tables ``t`` and ``big``, an ``unfinished`` one, a winning ``set``, a ``link`` to ``t``, a
-``page``, and ``full`` of something else.  A sentence may be given in parts, with `` ... `` between them.
+In the folder are tables ``t`` and ``big``, an ``unfinished`` one, one of ``all`` boards, a ``run`` of counts,
+a winning ``set``, a ``link`` to ``t``, an exported ``page``, an ``agent``, and ``full`` and ``site`` of
+others.  A sentence may be given in parts, with `` ... `` between them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from stored import contents
-from tilebase import Game, solve, symbolic
+from tilebase import Game, count, solve, symbolic
 
 with Path(__file__).with_name("refusals.tsv").open(encoding="utf-8") as file:
     ROWS = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -25,10 +26,12 @@ BIG = Game("3x3", 32, masks=".../..x/.xx", start="after 2,0,0/0,0,x/2,x,x|0,0,0/
 FILES = {
     "full/letter.txt": b"mine",
     "page/index.html": b'<!-- "format": "tilebase policy" -->',
+    "site/index.html": b"mine",
     "bytes": b"\xff\xfe\x00",
     "empty": b"\n",
     "game.txt": b"2,2/0,0",
     "broken.py": b"def first(board:\n",
+    "agent.py": b"def first(board):\n    return next(iter(board.slides()))\n",
 }
 
 
@@ -38,9 +41,11 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     solve(Game("2x2", 32), "win,lower,upper,score", table=folder / "t", threads=1)
     solve(Game("2x2", 32), table=folder / "unfinished", down_to=20, threads=1)
     solve(BIG, table=folder / "big", threads=1)
+    solve(Game("2x2", 16), table=folder / "all", space="all", threads=1)
+    count(Game("2x2", 16), folder=folder / "run", keep="afterstates", threads=1)
     symbolic(Game("2x2", 16), export=folder / "set")
     (folder / "link").symlink_to("t")
-    for name in ("full", "page/pictures"):
+    for name in ("full", "site", "page/pictures"):
         (folder / name).mkdir(parents=True)
     for name, data in FILES.items():
         (folder / name).write_bytes(data)

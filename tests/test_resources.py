@@ -59,17 +59,6 @@ def test_what_may_never_end_begins_only_with_a_time_limit(command, folder, refus
     assert main([*command.split(), "--budget", "0.1s", "-q"]) == 1
 
 
-def test_a_refusal_says_size_time_and_what_to_ask_instead(folder, capsys):
-    assert main(["count", "4x4", "2048"]) == 1
-    said = capsys.readouterr().err
-    states = "about 780 trillion states (390 trillion to 1.6 quadrillion, at most 5,743,716,232,946,521)"
-    assert states in said
-    assert re.search(r"about \d+ (days|years) with \d+ threads? \(", said)
-    assert re.search(r"4x4, to 128 takes about [\d.]+ hours", said)
-    assert "limits on cells (--limits), fewer cells" in said
-    assert "--anyway" in said
-
-
 @pytest.mark.parametrize("ask", [count, solve, partial(solve, space="all"), prove])
 def test_anyway_begins_it(ask, tmp_path, monkeypatch):
     monkeypatch.setattr(estimate, "WEEK", 0.0)
@@ -135,25 +124,20 @@ def test_durations():
     assert [estimate.duration(one) for one in seconds] == words
 
 
-def test_the_last_line_of_progress_says_that_the_run_ended(capsys, monkeypatch):
-    monkeypatch.setattr("tilebase.cli.progress.LINE_SECONDS", 0)
-    assert main(["count", "2x2", "32"]) == 0
-    *lines, last = capsys.readouterr().err.splitlines()
-    assert any("%" in line for line in lines)
-    assert re.fullmatch(r"ended after 0:\d\d", last)
-    monkeypatch.undo()
-    assert main(["count", "2x2", "32"]) == 0
-    assert capsys.readouterr().err == ""
+def test_progress_begins_with_the_expected_time_and_ends_with_what_it_took(capsys, monkeypatch, folder):
+    def told(*more: str) -> list[str]:
+        assert main(["count", "2x2", "32", *more]) == 0
+        return capsys.readouterr().err.splitlines()
 
-
-def test_the_expected_time_is_printed_with_the_progress(capsys, monkeypatch, folder):
+    assert told() == []
     monkeypatch.setattr(estimate, "WORTH_TELLING", 0.0)
-    assert main(["count", "2x2", "32"]) == 0
-    expected, kept = capsys.readouterr().err.splitlines()
+    monkeypatch.setattr("tilebase.cli.progress.LINE_SECONDS", 0)
+    expected, kept, *lines, last = told()
     assert expected.startswith("expected: counting 2x2, to 32: about 75 states")
     assert kept.startswith("Ctrl-C stops it; the same command continues after")
-    assert main(["count", "2x2", "32", "-q"]) == 0
-    assert capsys.readouterr().err == ""
+    assert any("%" in line for line in lines)
+    assert re.fullmatch(r"ended after 0:\d\d", last)
+    assert told("-q") == []
 
 
 def test_a_plan_says_in_short_what_does_not_fit_and_why_below(capsys, printed, monkeypatch):
@@ -352,14 +336,6 @@ def test_solving_takes_the_memory_that_its_refusal_asked_for(tmp_path, monkeypat
     assert solve(game, folder=tmp_path, memory=least_of(str(refused.value)), threads=1).complete
 
 
-def test_solving_is_refused_before_counting(tmp_path):
-    for memory, words in ((4 << 30, r"4\.29 GB"), (1 << 30, r"1\.07 GB")):
-        sentence = f"does not fit: it needs .* GB of memory, and {words} may be used"
-        with pytest.raises(ResourceError, match=sentence):
-            solve(Game("4x4", 64), folder=tmp_path / "run", memory=memory)
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize("objective", ["win", "lower"])
 def test_batches_take_the_memory_that_their_refusal_asked_for(objective):
     index = PerfectIndex(Game("3x3", 512))
@@ -465,8 +441,9 @@ def test_a_pass_that_never_ends_and_one_that_goes_on(monkeypatch):
 
 
 def test_what_is_shown():
-    from tilebase.runtime.progress import describe
+    from tilebase.runtime.progress import clock, describe
 
+    assert [clock(seconds) for seconds in (5, 125, 3723)] == ["0:05", "2:05", "1:02:03"]
     known = Progress(88, "slide", 1_234_567, 10.0, 2.5e6, 0.5, 61.0)
     assert describe(known) == "sum 88 slide  1,234,567 states  2.5 M/s  about 1:00 left"
     unknown = Progress(88, "slide", 1_234_567, 10.0, 2.5e6, 0.5, math.inf)

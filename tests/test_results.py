@@ -161,6 +161,7 @@ FOUND: dict[str, set[str]] = {
     "256 prob 3x4": {"3x4 to 256"},
     "new-3x4-to-256-prob": {"3x4 to 256"},
     "64-lose-3x3-optimal": {"3x3 to 64"},
+    "yamashita score": {"3x3 without a goal", "3x4 without a goal, from two 2s"},
 }
 """By words or a number, the boards of the results that they find."""
 

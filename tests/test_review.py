@@ -97,12 +97,11 @@ def test_positions_beyond_the_table_are_unknown(table: Table):
     json.dumps(nothing.as_dict())
 
 
-def test_slides_that_the_game_of_the_table_forbids(tmp_path: Path):
+def test_slides_that_the_game_of_the_table_forbids(solved):
     game = Game("2x2", limits="16,16/4,4")
-    solve(game, "score", table=tmp_path)
     assert "left" not in game.slides(game.parse("0,2/4,4"))
     saved = {"format": "tilebase game", "version": 1, "start": "0,2/4,4", "moves": [["left", 1, 2]]}
-    with open_table(tmp_path) as opened:
+    with open_table(solved(game, "score")) as opened:
         found = review(opened, json.dumps(saved), "score")
     assert found.moves[0].problem == "the game of the table does not allow left here"
     assert found.moves[0].value is not None
@@ -287,7 +286,7 @@ def test_a_folder_of_tables(tables: Path, tmp_path: Path, printed):
     file.write_text("2,2,0/0,0,0/0,0,0\n4,0,0/0,2,0/0,0,0")
     out = printed(f"review {tables} {file}")
     assert out.startswith("endgame ")
-    assert "\nmoves 1 to 2, 3x3: positions, 2 positions: probability to win, proved\n" in out
+    assert "\nmoves 1 to 2, 3x3: 2 positions: probability to win, proved\n" in out
     assert "2x3: " not in out
     assert len(json.loads(printed(f"review {tables} {file} -f json --objective score"))["endgames"]) == 1
     assert printed(f"review {tables} {file} -f csv").startswith("table,number,board")
@@ -344,10 +343,8 @@ def test_a_value_that_is_not_known():
 
 
 @pytest.mark.parametrize("tile", ["x", "64"])
-def test_a_whole_game_is_read_though_its_last_board_is_won(tile: str, tmp_path: Path) -> None:
-    game = Game("2x2", 8, masks="x./..", start="after x,0/0,0")
-    solve(game, table=tmp_path, threads=1)
-    with open_table(tmp_path) as table:
+def test_a_whole_game_is_read_though_its_last_board_is_won(tile: str, solved) -> None:
+    with open_table(solved(Game("2x2", 8, masks="x./..", start="after x,0/0,0"))) as table:
         found = review(table, f"{tile},2/2,0\n{tile},4/0,2\n{tile},4/4,0\n{tile},8/2,0\n")
         assert [move.board[: len(tile)] for move in found.moves] == [tile] * 4
         assert [move.value is None for move in found.moves] == [False, False, False, True]

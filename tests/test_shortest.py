@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from itertools import product
 
 import pytest
 
 from conformance.games import daily
-from tilebase.cli import main
 from tilebase.patterns.moves import replay
 from tilebase.patterns.rules import Rules, drops_made
 from tilebase.patterns.shortest import Shortest, built_game, end_positions, list_ends, shortest_game
@@ -91,12 +88,3 @@ def test_limits():
     assert not found.proved
     assert found.reason
     assert shortest_game("5x5", seconds=0.5).lower >= 37
-
-
-def test_the_command(capsys, printed):
-    document = json.loads(printed("reach shortest 4x4 -q -f json"))
-    assert (document["lower"], document["drops"], document["proved"]) == (26, 26, True)
-    assert main(["reach", "shortest", "6x6", "-q", "--budget", "2s"]) == 1
-    captured = capsys.readouterr()
-    assert re.match(r"2048 on 6x6 .* no slide is left: \d+ to \d+ \(interval\)\.\n", captured.out)
-    assert "time ran out" in captured.err

@@ -284,23 +284,20 @@ def test_lines_of_a_journal_name_the_question_and_the_files(name, member, error,
         solve(SMALL, table=table)
 
 
-@pytest.mark.parametrize("command", ["evaluate", "games", "thin"])
+WHOLE = ("evaluate table table", "evaluate table --games 9", "thin table --visited 0", "export page table")
+
+
+@pytest.mark.parametrize("command", WHOLE)
 @pytest.mark.parametrize("name", ["layers.idx", "000.seg"])
-def test_what_works_on_whole_layers_compares_them(command, name, table, tmp_path, refused) -> None:
+def test_what_works_on_whole_layers_compares_them(command, name, table, folder, refused) -> None:
     """As a probe does: a thinned table would sign the values of another game."""
-    other = made(tmp_path / "other", OTHER)
+    other = made(folder / "other", OTHER)
     shutil.copy(other / "values/win" / name, table / "values/win" / name)
-    more = {
-        "thin": ["--visited", "0", "-o", str(tmp_path / "thin")],
-        "evaluate": [str(table)],
-        "games": ["--games", "9"],
-    }
     why = "ends too early" if name == "layers.idx" else "is damaged in chunk 0"
-    order = "evaluate" if command == "games" else command
-    refused([order, str(table), *more[command], "-q"], 1, f"{why}; make it again")
-    assert not (tmp_path / "thin/manifest.json").exists()
-    if name == "layers.idx":
-        assert not (tmp_path / "thin").exists()
+    out = [] if command.startswith("evaluate") else ["-o", "new"]
+    refused([*command.split(), *out, "-q"], 1, f"{why}; make it again")
+    assert not [*folder.glob("new/*.json"), *folder.glob("new/*.html")]
+    assert name != "layers.idx" or not (folder / "new").exists()
 
 
 def test_what_another_search_decided(tmp_path: Path) -> None:

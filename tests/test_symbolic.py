@@ -70,27 +70,12 @@ def test_the_statement_says_who_spawns(variant, words):
 
 
 @HERE
-def test_a_helper_makes_what_an_adversary_prevents():
-    game = Game("2x2", 16, start="empty")
-    assert [symbolic(game, Method(variant=v)).wins for v in ("adversarial", "cooperative")] == [False, True]
-
-
-@HERE
 def test_weak_is_decided_with_less():
     game = Game("2x3", 16, start="2,4,0/0,0,8")
     whole, weak = symbolic(game), symbolic(game, Method(strong=False))
     assert weak.wins == whole.wins
     assert len(weak.lines) < len(whole.lines)
     assert [line.name for line in weak.lines] == [line.name for line in whole.lines[: len(weak.lines)]]
-
-
-@HERE
-def test_a_run_can_stop_after_a_line():
-    game = Game("2x3", 16, start="empty")
-    found = symbolic(game, Method(strategy="sweep", until="(3,4)"))
-    assert (found.wins, found.lines[-1].name) == (None, "(3,4)")
-    assert "as was asked" in found.reason
-    assert symbolic(game, Method(until="20")).lines[-1].name == "20"
 
 
 @HERE
@@ -163,36 +148,6 @@ def test_bits_count_with_and_without_a_spawned_tile():
 def test_bits_stop_when_time_runs_out():
     found = symbolic(MIDDLING, Method(strategy="bits", until="(5,3)"), seconds=0)
     assert (found.wins, found.lines, found.reason) == (None, (), "time ran out")
-
-
-@pytest.mark.parametrize(
-    ("game", "method", "words"),
-    [
-        (MIDDLING, {"until": "(4,3)"}, "such as --up-to 5,6"),
-        (MIDDLING, {"until": "(5,10)"}, "such as --up-to 5,6"),
-        (MIDDLING, {}, "such as --up-to 5,6"),
-        (MIDDLING, {"until": "(5,3)", "variant": "cooperative"}, "is about an adversary"),
-        (
-            Game("3x3", 64, start="empty", limits="32,32,32/32,32,32/32,32,8"),
-            {"until": "(5,3)"},
-            "without limits",
-        ),
-        (Game("1x4", 8, spawn=0, start="empty"), {"until": "(2,1)"}, "two rows and columns"),
-        (Game("2x2", 8, start="empty"), {"until": "(2,1)"}, "above twice the spawned tiles"),
-    ],
-)
-def test_what_bits_cannot_solve_is_refused(game, method, words):
-    with pytest.raises(UsageError, match=words):
-        symbolic(game, Method(strategy="bits", **method))
-
-
-def test_bits_need_memory(tmp_path):
-    """4x4 to 2048 with one tile 1024: half boards of seven other cells, and more of them."""
-    game = Game("4x4", 2048, spawn=0, start="empty")
-    with pytest.raises(ResourceError, match=r"line \(10,1\) in bits takes about .* GiB, more than"):
-        symbolic(game, Method(strategy="bits", until="(10,1)"), memory="4GiB")
-    with pytest.raises(UsageError, match="stores no sets"):
-        symbolic(game, Method(strategy="bits", until="(10,7)"), export=tmp_path / "set")
 
 
 def test_what_is_known_stays_when_time_runs_out(monkeypatch):
@@ -426,21 +381,6 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
         library.require_oxidd()
 
 
-def test_force_takes_the_engine():
-    for goal, forced in ((16, True), (32, False)):
-        answer = force(Game("2x3", goal, start="empty"), engine="diagrams")
-        assert (answer.forced, answer.engine) == (forced, "diagrams")
-        assert answer.positions > 0
-
-
-def test_the_command_prints_layers_and_verdict(capsys):
-    assert main(["force", "diagrams", "2x2", "16", "--spawns", "2", "-q"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("2048 on 2x2, from the empty board: the player can force the tile 16")
-    assert len(lines) == 1 + 1 + 16 + 1
-    assert lines[-1].startswith("the player wins 237 states and 151 afterstates")
-
-
 def test_the_command_writes_csv_json_and_pictures(tmp_path, capsys):
     common = ["force", "diagrams", "2x3", "16", "--strategy", "sweep", "-q"]
     for suffix in ("csv", "svg", "json"):
@@ -452,15 +392,6 @@ def test_the_command_writes_csv_json_and_pictures(tmp_path, capsys):
     assert sum(int(row["states"]) for row in rows) == document["states"] == symbolic(Game("2x3", 16)).states
     assert (tmp_path / "a.svg").read_text().count("<svg") == 1
     assert capsys.readouterr().out.count("the player wins") == 3
-
-
-def test_the_command_solves_a_line_in_bits(capsys):
-    command = ["force", "diagrams", "3x3", "32", "--spawns", "2", "-q", "--corollary7", "--up-to", "4,2"]
-    assert main([*command, "--strategy", "bits"]) == 1
-    out, _ = capsys.readouterr()
-    assert "(4,2)                1  505,872      499,998       73,864" in out
-    assert "the player wins 905,764 states and 895,657 afterstates; 8 sweep lines in" in out
-    assert "corollary 7 alone allows 164,190 more won states, which contain no spawned tile" in out
 
 
 def test_the_line_of_the_thesis_has_nearly_all_boards_that_corollary_7_allows() -> None:

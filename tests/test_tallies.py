@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from facts import Fact, facts
+from facts import facts
 from tilebase import Game, Progress
 from tilebase.errors import ResourceError
 from tilebase.patterns.checkerboards import checkerboard_position
@@ -92,19 +92,6 @@ def test_every_sequence_of_the_errata_is_played(shape: tuple[int, int]) -> None:
         assert position in ends
     some = sorted(sequences, key=str)[::500]
     assert all(with_drops(rules, "".join(m for m in moves if isinstance(m, str))) == moves for moves in some)
-
-
-@pytest.mark.parametrize("fact", facts("checkerboards.tsv", quantity="deterministic_sequences"), ids=str)
-def test_published_deterministic_counts(fact: Fact) -> None:
-    computed = count_sequences(fact["board"], deterministic=True).total
-    assert computed == ERRATA.get(fact["board"], int(fact["value"]))
-    assert bool(fact["right"]) is (fact["board"] in ERRATA)
-
-
-@pytest.mark.parametrize("fact", facts("checkerboards.tsv", quantity="cooperative_sequences"), ids=str)
-def test_published_cooperative_count_is_that_of_one_colouring(fact: Fact) -> None:
-    found = count_sequences(fact["board"])
-    assert found.twos == found.fours == int(fact["value"])
 
 
 def test_the_table_to_2x20_rises_and_falls() -> None:

@@ -4,7 +4,7 @@
     count       count CountResult bound
     solve       solve Solution prove ProvedBound, and values: Exact Rounded Lower Upper Interval Below
     force       force Forced symbolic Symbolic check_pattern check_certificate
-    ask         open_table Table Answer open_tables open_certificate Certificate open_winning_set
+    use         open_table Table Answer open_tables open_certificate Certificate open_winning_set
                 WinningSet evaluate simulate review thin verify_table serve export_page
     other       explain Use Progress TilebaseError UsageError
 

@@ -160,7 +160,7 @@ class Rules:
     limits:
         For each cell the largest tile; 0 where an x always stands.
     count:
-        How many x there are.
+        The number of x.
     masks:
         Boards of x and empty cells.
     patterns:
@@ -426,10 +426,10 @@ class Checker:
 
 
 def check_certificate(path: str | Path, tell: Callable[..., object] = lambda *_: None) -> dict[str, Any]:
-    """The header of a certificate that proves its claim.
+    """Check a certificate, and return its header.
 
-    `tell` is called before each sum: how many boards are checked next, and how many there are in all.
-    Raises `RefusedError` if the claim is not proved, `OSError` if the file cannot be opened.
+    Before each sum, `tell` is called with the number of boards that are checked next and with that of all
+    boards. Raises `RefusedError` if the claim is not proved, `OSError` if the file cannot be opened.
     """
     with Path(path).open("rb") as file:
         try:

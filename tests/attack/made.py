@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-import zipfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from attack.processes import put
-from stored import contents
+from stored import contents, zipped
 from tilebase import Game, count, force, solve, symbolic, thin
 
 GAME, OBJECTIVES = Game("2x3", 16), "win,lower,guaranteed"
@@ -27,10 +26,9 @@ def made(name: str) -> Files:
 
 
 def _zip(folder: Path) -> None:
+    put(folder.parent / "whole", made("table"))
     folder.mkdir()
-    with zipfile.ZipFile(folder / "t.zip", "w") as archive:
-        for name, data in made("table").items():
-            archive.writestr(name, data)
+    zipped(folder.parent / "whole", folder / "t.zip")
 
 
 def _thin(folder: Path) -> None:

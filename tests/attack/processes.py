@@ -53,12 +53,6 @@ class Run:
         return None
 
     @property
-    def sentence(self) -> str:
-        """The last line of what went to standard error, but for the notes of an error below it."""
-        lines = [line for line in self.err.splitlines() if line.strip() and not line.startswith("  ")]
-        return lines[-1] if lines else ""
-
-    @property
     def wordy(self) -> bool:
         """Whether it says more than one sentence of a readable length."""
         return bool(self.status) and (self.err.strip().count("\n") > 0 or len(self.err) > 1200)

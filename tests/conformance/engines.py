@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from batching import memory_for_batches
 from conformance.games import boards_of, is_small
 from conformance.queries import (
     COUNTS,
@@ -147,18 +148,6 @@ def of_all(game: Game, bench: Bench) -> dict[Objective, Found]:
         one: Found(number_of(start), all_values(folder / "values" / one.label, game, one))
         for one, start in zip(solution.objectives, solution.start.values(), strict=True)
     }
-
-
-def memory_for_batches(game: Game, objective: Objective, threads: int = 2) -> int | None:
-    """Bytes of memory with which layers go through files in batches; None if a batch is a whole layer."""
-    index = PerfectIndex(game)
-    plan = Plan.outline(index, objective, Allowance(memory=1 << 60, threads=threads), bits=False)
-    for share in range(1, 16):
-        memory = plan.base + (plan.whole_bytes - plan.base) * share // 16
-        if plan.can_be_cut(index, memory, 0):
-            assert Plan.of(index, objective, Allowance(memory=memory, threads=threads), bits=False).batched
-            return memory
-    return None
 
 
 def goes_in_batches(game: Game) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 import cached_oracle as oracle
 from conformance.games import SMALL_GAMES
+from following import slides_of
 from judging import check, check_answer, check_boards
 from tilebase.counting.counts import STORED, CountResult
 from tilebase.errors import UsageError
@@ -79,7 +80,11 @@ class Found:
 
 def check_counts(found: CountResult, game: Game, *, lookahead: bool) -> None:
     """The counts of each sum and largest tile."""
-    wanted = oracle.count(game, lookahead=lookahead)
+    assert_equal(found, oracle.count(game, lookahead=lookahead))
+
+
+def assert_equal(found: CountResult, wanted: CountResult) -> None:
+    """Assert that counts are consistent, and those that are wanted."""
     found.assert_consistent()
     assert found.sums.tolist() == wanted.sums.tolist()
     for field in STORED:
@@ -124,17 +129,11 @@ def check_policies(found: dict[tuple[str, Objective], float], game: Game) -> Non
 def policy_value(game: Game, policy: str, objective: Objective) -> Fraction:
     """The exact value of a policy that treats equivalent boards alike, by recursion."""
     name: Any = objective.name
-
-    def chosen(state: Cells) -> list[Cells]:
-        afters = list(game.slides(state).values())
-        if policy == "random":
-            return afters
-        gains = [oracle._worth(game, "score", state, after) for after in afters]
-        return [after for after, gain in zip(afters, gains, strict=True) if gain == max(gains)]
+    taken = slides_of(game, policy)
 
     @cache
     def worth(state: Cells) -> Fraction:
-        afters = [] if game.has_goal_sum(state) else chosen(state)
+        afters = [] if game.has_goal_sum(state) else [game.slides(state)[one] for one in taken(state)]
         if not afters:
             return oracle._end(game, name, state, game.has_goal_sum(state))
         worths = [oracle._worth(game, name, state, after) + following(after) for after in afters]

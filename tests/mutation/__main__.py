@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import json
 import multiprocessing
 import os
@@ -17,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from facts import facts
 from mutation.changes import Change, changes_in, sample
 from mutation.judge import ROOT, Judge, SpoiltError, Verdict, copy_kernels, copy_tree, digest, load
 
@@ -27,12 +27,7 @@ GOAL = 0.97
 
 def rows(name: str) -> list[dict[str, str]]:
     """The rows of one of the two tables; lines that begin with # are comments."""
-    lines = (FOLDER / name).read_text("utf-8").splitlines()
-    return list(
-        csv.DictReader(
-            [line for line in lines if not line.startswith("#")], delimiter="\t", quoting=csv.QUOTE_NONE
-        )
-    )
+    return [dict(one.row) for one in facts(name, FOLDER)]
 
 
 def sources() -> dict[str, list[str]]:

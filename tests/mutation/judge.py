@@ -53,11 +53,10 @@ PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True)
 class Run:
-    """What some tests said: those that failed, what was printed, and what it took."""
+    """What some tests said: those that failed, and what it took."""
 
     failed: tuple[str, ...]
     cpu: float
-    printed: str
 
 
 @dataclass(frozen=True)
@@ -192,7 +191,7 @@ class Judge:
         failed = (folder / "failed.txt").read_text("utf-8").splitlines()
         if status != 0 and not failed:  # it did not end by itself
             failed = [(folder / "begun.txt").read_text("utf-8")]
-        return Run(tuple(failed), cpu, printed)
+        return Run(tuple(failed), cpu)
 
     def kill(self) -> None:
         """Kill the child if it still runs, and what it has started."""

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numba
@@ -168,10 +169,7 @@ class Part(JITCodeLibrary):  # type: ignore[misc]
     @property
     def codegen(self) -> Any:
         """What Numba tells, once a function is compiled, where its constants of Python are: it has none."""
-        return self
-
-    def set_env(self, _name: str, _environment: Any) -> None:
-        """Do nothing."""
+        return SimpleNamespace(set_env=lambda _name, _environment: None)
 
 
 class PartCompiler(Compiler):  # type: ignore[misc]

@@ -88,7 +88,7 @@ class GameArrays:
             or ``[*batch, cells, K]``.  Whole numbers of any type, in what `as_array` takes.  Or a `Board` or
             text, or a list of these and of arrays.
         encoding:
-            One of `ENCODINGS`.
+            One of `ENCODINGS`; it says nothing of boards as text.
 
         Raises
         ------
@@ -110,7 +110,8 @@ class GameArrays:
     def _pack(self, boards: Any, encoding: Encoding, won: list[Flags] | None) -> Keys:
         if encoding not in ENCODINGS:
             raise UsageError(f"the encoding must be one of {', '.join(ENCODINGS)}, not {encoding!r}")
-        given = self._whole_numbers(self._read(boards))
+        given, encoding = self._read(boards, encoding)
+        given = self._whole_numbers(given)
         if encoding == "keys":
             return self._pack_rows(given.ravel(), encoding, won).reshape(given.shape)
         if encoding == "one-hot":
@@ -173,7 +174,7 @@ class GameArrays:
 
     @property
     def order(self) -> int:
-        """How many symmetries the game has."""
+        """The number of symmetries of the game."""
         return len(symmetries(self.game))
 
     @property
@@ -306,16 +307,17 @@ class GameArrays:
         words += [f"a tile of at most {self._word(top)}"] if top else []
         return " or ".join([*words, *(["x"] if self.game.is_x(codes[-1]) else [])])
 
-    def _read(self, boards: Any) -> Any:
-        """Return boards as arrays where they are `Board` or text."""
+    def _read(self, boards: Any, encoding: Encoding) -> tuple[Any, Encoding]:
+        """Return boards as arrays where they are `Board` or text, and their encoding then."""
         if isinstance(boards, Board | str):
-            return Board.read(self.game, boards).cells
+            return Board.read(self.game, boards).cells, "exponents"
         given = boards.tolist() if isinstance(boards, np.ndarray) and boards.dtype.kind in "OU" else boards
-        if isinstance(given, list | tuple) and any(isinstance(one, Board | str) for one in given):
-            return [
-                self._read(one) if isinstance(one, Board | str) else as_array(one).ravel() for one in given
-            ]
-        return given
+        if not isinstance(given, list | tuple) or not any(isinstance(one, Board | str) for one in given):
+            return given, encoding
+        if encoding != "exponents" and not all(isinstance(one, Board | str) for one in given):
+            raise UsageError("arrays beside boards as text hold exponents: leave the encoding out")
+        read = (Board.read(self.game, one).cells if isinstance(one, Board | str) else one for one in given)
+        return [as_array(one).ravel() for one in read], "exponents"
 
     def _whole_numbers(self, boards: Any) -> npt.NDArray[Any]:
         given = as_array(boards)

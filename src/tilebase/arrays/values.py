@@ -263,7 +263,7 @@ class TableArrays:
 
     @cached_property
     def layer_sizes(self) -> dict[int, int]:
-        """How many afterstates each sum has."""
+        """The number of afterstates of each sum."""
         return layer_sizes(self.table)
 
     def afterstates(self, total: int) -> Keys:

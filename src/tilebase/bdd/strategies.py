@@ -94,14 +94,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Method:
-    """What is computed with diagrams, and how.
+    """The winning set that diagrams compute, and the strategy.
 
     Attributes
     ----------
     variant, player:
         One of `VARIANTS`, one of `PLAYERS`.
     strong:
-        Whether the whole set is wanted, and not only whether it holds the start.
+        Whether to compute the whole set, not only whether it contains the start.
     counts:
         Whether boards and nodes are counted.
     corollary7:

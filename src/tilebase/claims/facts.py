@@ -239,7 +239,10 @@ def read_needed() -> dict[Key, str]:
     """
     found: dict[Key, str] = {}
     for row in read_facts(NEEDED):
-        words = [f"{name.replace('_', ' ')}: {row[name]}" for name in MACHINES if row[name]]
+        times = {name: row[name] for name in MACHINES}
+        if len({*times.values()}) == 1:
+            times = {" or ".join(MACHINES): row[MACHINES[0]]}
+        words = [f"{name.replace('_', ' ')}: {time}" for name, time in times.items() if time]
         words += [row["otherwise"]] if row["otherwise"] else []
         words += [f"by `{row['command'].replace(' plan ', ' ', 1)}`"] if row["command"] else []
         key = row["file"], row["board"], row["question"]

@@ -302,7 +302,7 @@ FEWEST_DIGITS = 3
 
 
 def find_results(*words: str) -> tuple[Result, ...]:
-    """Return the results whose file, group, board and question have all the words, in any order.
+    """Return the results whose file, group, board, question and authors have all the words, in any order.
 
     Limits on cells are one word: 256 does not find boards with a limit of 256.  A word without a digit may be
     cut short: *prob* finds *probability*.  A single word may be the name of a result or how names begin, or a
@@ -362,7 +362,8 @@ def _instead(asked: Sequence[str]) -> str:
 def _has_all(one: Result, asked: list[str]) -> bool:
     """Return whether a result has all the words, those without a digit perhaps cut short."""
     file = one.name.partition(_name(one.board))[0].replace("-", " ")
-    parts = {one.group, *_parts(file), *_parts(one.board), *_parts(one.question)}
+    authors = re.findall("[a-z]+", Cited.of(one.source).author.lower())
+    parts = {one.group, *authors, *_parts(file), *_parts(one.board), *_parts(one.question)}
     return all(
         word in parts or (word.isalpha() and any(part.startswith(word) for part in parts)) for word in asked
     )

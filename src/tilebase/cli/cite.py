@@ -28,8 +28,8 @@ def cite(
     *result: Annotated[
         str,
         Parameter(
-            help="The name of a result, or how it begins; or words from its board, question or group, "
-            "such as 3x4 256; or a JSON file that --record wrote; all names if left out."
+            help="The name of a result or its beginning; words from its board, question, group or authors, "
+            "such as 3x4 256; or a JSON file that --record wrote. Default: all results are listed."
         ),
     ],
     group: Annotated[
@@ -39,9 +39,9 @@ def cite(
 ) -> int:
     """Print a result as a sentence to cite.
 
-    With its command and version, and as BibTeX. Several results that have all the words are listed, and of a
-    few the first is cited; improved ones come first. The page Results of the documentation has all, in five
-    groups.
+    Also prints its command and version, and an entry for BibTeX. If several results match the words, they are
+    listed; if they are few, the first is cited, improved results before others. The page Results of the
+    documentation has all results, in five groups.
 
     tilebase cite new-3x3-to-64-probability-to-lose-under
 

@@ -29,7 +29,7 @@ app.meta.suppress_keyboard_interrupt = False
 COMMANDS = {
     "Solve": "solve count plan rank",
     "Force": "force limits lemma",
-    "Ask a table": "probe play serve review evaluate thin verify",
+    "Use a table": "probe play serve review evaluate thin verify",
     "Other": "export reach explain cite reproduce runs",
 }
 """The commands by purpose.  A command is loaded when it is called, or when the help of all is printed."""
@@ -57,7 +57,7 @@ def command(
     log: Annotated[
         str | None,
         Parameter(
-            help="Append what the engines do, step by step, to this file; - for standard error.",
+            help="Append the steps of the engines to this file, or with - to standard error.",
             allow_leading_hyphen=True,
             group=EVERY,
         ),
@@ -70,8 +70,8 @@ def command(
         Parameter(
             negative=(),
             group=EVERY,
-            help="Begin even if it is expected to take more than a week, or more memory or disk than there "
-            "is; write a page of more than 200 MB.",
+            help="Start even a run that is expected to take more than a week, or more memory or disk "
+            "than there is; write a page of more than 200 MB.",
         ),
     ] = False,
 ) -> Any:
@@ -104,7 +104,7 @@ app.register_install_completion_command(
 
 def is_planned(words: Sequence[str]) -> bool:
     """Return whether `tilebase plan` says what a command takes that needs no table."""
-    if not words or words[0] in COMMANDS["Ask a table"].split() or "&&" in words:
+    if not words or words[0] in COMMANDS["Use a table"].split() or "&&" in words:
         return False
     _, found, _ = app.parse_commands(words)
     return hasattr(found[-1].default_command, "plannable")

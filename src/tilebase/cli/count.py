@@ -20,7 +20,9 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.output import PLANNING, plannable
 from tilebase.cli.progress import counting_progress, prepare_kernels
-from tilebase.errors import UsageError
+from tilebase.errors import GameError, UsageError
+from tilebase.game.game import Game
+from tilebase.game.grid import grid_of, parse_shape
 from tilebase.game.names import title_of
 from tilebase.pictures import PICTURES
 from tilebase.runtime.rows import table_text
@@ -47,11 +49,11 @@ class RunOptions:
         Path | None,
         Parameter(
             name=["--output", "-o"],
-            help="Folder of the run, which --keep fills; the same command continues there. Default: one in "
-            "your state folder is used and removed at the end.",
+            help="Folder of the run; the same command continues there. Default: a folder that is "
+            "removed at the end.",
         ),
     ] = None
-    keep: Annotated[str, Parameter(help="What stays in the folder: counts, afterstates, states.")] = "counts"
+    keep: Annotated[str, Parameter(help="What the folder keeps: counts, afterstates or states.")] = "counts"
     cluster: ClusterOption = None
 
 
@@ -65,7 +67,7 @@ def count(
         str | None, Parameter(help="Rows by sum, by max (the largest tile), or by sum,max.")
     ] = None,
     lookahead: Annotated[
-        bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
+        bool, Parameter(negative=(), help="Omit states that are won or lost within one move.")
     ] = False,
     work: RunOptions = RunOptions(),
     shown: ShownOptions = ShownOptions(),
@@ -73,10 +75,10 @@ def count(
 ) -> int:
     """Count every state that can occur.
 
-    Up to symmetry and without it. States are boards with the player to move; live ones have an allowed slide;
-    winning ones have a slide that makes the goal. Boards that hold the goal are not counted: play has ended.
-    Afterstates are boards after a slide. Raw counts are without symmetry. --record counts.svg draws them. An
-    upper bound of the states, by combinatorics, is in tilebase rank.
+    States are boards with the player to move. Live states have an allowed slide, winning ones a slide that
+    makes the goal. Afterstates are boards after a slide. Boards with the goal are not counted, since play has
+    ended. Rotations and reflections of a board count once; raw counts include each. --record counts.svg draws
+    the counts. tilebase rank prints an upper bound of the states, by combinatorics.
 
     tilebase count 3x3 1024
 
@@ -84,7 +86,7 @@ def count(
 
     tilebase count 4x4 64 --memory 16GiB
     """
-    question = make_game(shape, goal, game)
+    question = _game(shape, goal, game, work.up_to)
     columns = _columns(by)
     show = shown.checked(PICTURES)
     if work.keep not in ("counts", "afterstates", "states"):
@@ -125,6 +127,19 @@ def count(
     if not result.complete:
         print(f"not complete: counted up to sum {max(result.sums, default=0)}", file=sys.stderr)
     return 0
+
+
+def _game(shape: str, goal: int | None, options: GameOptions, up_to: int | None) -> Game:
+    """Return the game; up to a small sum it needs no goal, even if its largest tiles do not fit a cell."""
+    try:
+        return make_game(shape, goal, options)
+    except GameError:
+        if goal is not None or up_to is None or options.formation is not None:
+            raise
+        unmade = 2**2 ** grid_of(parse_shape(shape), False).bits  # no board up to a smaller sum has this tile
+        if up_to >= unmade:
+            raise
+        return make_game(shape, unmade, options)
 
 
 def _columns(by: str | None) -> tuple[str, ...]:

@@ -33,24 +33,24 @@ class AgentOptions:
     states: Annotated[
         int | None,
         Parameter(
-            help="Refuse a function that can reach more states. Default: 2,000,000 where each takes 1 kB of "
-            "memory: for --distribution and --meets, and with a table that lacks boards."
+            help="Refuse a function that can reach more states. Default: 2,000,000 with --distribution, "
+            "--meets or a table that lacks boards, where a state takes 1 kB of memory."
         ),
     ] = None
     symmetry: Annotated[
         Literal["canonical", "check", "none"] | None,
         Parameter(
-            help="What a function does with turned boards: it plays canonical boards only (canonical), "
-            "the same on all of them, which is checked on some (check, the default with --asked), or "
-            "otherwise on each (none, the default without)."
+            help="How a function treats rotated and mirrored boards: alike, which is checked on some "
+            "(check, the default with --asked); differently (none, the default without); or it "
+            "receives only one of each orbit (canonical)."
         ),
     ] = None
     asked: Annotated[
         Literal["board", "batch", "one", "predict"] | None,
         Parameter(
-            help="What a function is given: a tilebase.Board (board), or arrays of exponents and allowed "
-            "actions, of many boards (batch) or of one; or its method predict is called. See "
-            "docs/policies.md."
+            help="What a function receives: a tilebase.Board (board), or arrays of exponents and "
+            "allowed actions, of many boards (batch) or of one (one); predict calls this method. "
+            "See docs/policies.md."
         ),
     ] = None
 
@@ -63,8 +63,8 @@ class SampleOptions:
     games: Annotated[
         int | None,
         Parameter(
-            help="Play this number of random games, with a function or with the table's own policy, for a "
-            "mean and its standard error."
+            help="Play this number of random games, by a function or by the table, and print the mean "
+            "and its standard error."
         ),
     ] = None
     seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0
@@ -77,14 +77,14 @@ class EndsOptions:
 
     distribution: Annotated[
         str | None,
-        Parameter(help="Print how games end instead: tile, length and score, several with commas."),
+        Parameter(help="Print how games end instead: tile, length or score, several with commas."),
     ] = None
-    resolution: Annotated[int, Parameter(help="So many lengths or scores share a row of a distribution.")] = 1
+    resolution: Annotated[
+        int, Parameter(help="Number of lengths or scores that share a row of a distribution.")
+    ] = 1
     meets: Annotated[
         list[str] | None,
-        Parameter(
-            negative=(), help="A board: print the probability that a game comes to it; may be repeated."
-        ),
+        Parameter(negative=(), help="Print the probability that a game reaches this board; may be repeated."),
     ] = None
 
 
@@ -94,17 +94,17 @@ def evaluate(
     policy: Annotated[
         str | None,
         Parameter(
-            help="random, greedy, the folder of another table of the same game, or module:function, which "
-            "runs the code of that module, from the current folder too. Default with --games: the "
-            "table's own policy."
+            help="random, greedy, the folder of another table of the same game, or module:function, "
+            "which runs the code of that module, also from the current folder. Default with "
+            "--games: the table plays."
         ),
     ] = None,
     *,
     objective: Annotated[
         str | None,
         Parameter(
-            help="Which of the table's objectives. A POLICY that is a table plays by its values of this one, "
-            "if it has them, and else, or without this option, by its first."
+            help="Objective of the table. A POLICY that is a table plays by this objective, or if it "
+            "lacks it, by its first."
         ),
     ] = None,
     agent: AgentOptions = AgentOptions(),
@@ -115,17 +115,17 @@ def evaluate(
 ) -> int:
     """Compute what a policy is worth, and what it loses.
 
-    Exactly, without playing games; what it loses against optimal play. A function takes a tilebase.Board and
-    returns a direction, or directions with probabilities; it is judged over the states that it can reach, the
-    decisions that cost most are printed, and --record FILE.svg draws its losses by sum and by largest tile.
-    Where these states are too many, --games plays random games instead. It is faster if the function takes
-    batches of boards (--asked batch), or is judged up to symmetry (--symmetry).
+    The value is exact but for rounding: no games are played. A function takes a tilebase.Board and returns a
+    direction, or directions with probabilities. It is judged over the states that it can reach. The decisions
+    that cost most are printed, and --record FILE.svg draws the losses by sum and by largest tile. If these
+    states are too many, --games plays random games instead. Judging is faster if the function takes batches
+    of boards (--asked batch), or up to symmetry (--symmetry).
 
-    Without a policy, --games plays with the table's own and compares the mean with the table's value. z is
-    the difference in standard errors, beyond what rounding explains: beyond 4 something is wrong. From the
-    wins follows an interval (Clopper-Pearson) that holds the probability to win with a confidence of
-    99.99 %, however rare wins are; it takes the place of z where few are expected. Bounds, forced wins and
-    numbers of slides that are no means have no value to compare with.
+    Without a policy, --games lets the table play, and compares the mean with the value of the table. z is the
+    difference in standard errors, beyond what rounding explains; if it is above 4, something is wrong. The
+    wins also give an interval (Clopper-Pearson) that contains the probability to win with a confidence of
+    99.99 %. It replaces z if few wins are expected. Bounds, forced wins and numbers of slides that are no
+    means cannot be compared.
 
     tilebase evaluate 3x3-512/ random
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Sequence
+from itertools import chain
 from textwrap import fill
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
 from tilebase.cli.library import is_board_alone, offer
 from tilebase.cli.options import ShownOptions
 from tilebase.errors import UsageError
+
+if TYPE_CHECKING:
+    from tilebase.questions.explain import Explanation
 
 MOST_HELPS = 8
 """Commands whose help speaks of a word; of a common word, which more have, none is named."""
@@ -27,9 +32,9 @@ def explain(
     ],
     shown: ShownOptions = ShownOptions(),
 ) -> int:
-    """Say what a word means: objectives, rules, formations, benchmarks.
+    """Explain words: objectives, rules, formations, benchmarks.
 
-    Without a word, all words are listed. Of a board, the games that have it are listed.
+    Without a word, lists all words. Of a board, lists the games that have it.
 
     tilebase explain guaranteed
 
@@ -39,21 +44,16 @@ def explain(
     """
     from tilebase.game.formations import formation
     from tilebase.questions.explain import Explanation, described, words
-    from tilebase.questions.explain import explain as ask
 
     show = shown.checked()
     if len(word) == 1 and is_board_alone(word[0]):
         offer(word[0], show)
         return 0
+    found, unknown = list(words()), []
     if len(word) == 1 and word[0].endswith(".toml"):
-        found: tuple[Explanation, ...] = (Explanation(word[0], "formation", described(formation(word[0]))),)
-    else:
-        try:
-            found = ask(" ".join(word)) if word else words()
-        except UsageError as error:
-            if not (helps := _helps(" ".join(word).lower())):
-                raise
-            raise UsageError(f"{error}; --help of these speaks of it: {', '.join(helps)}") from error
+        found = [Explanation(word[0], "formation", described(formation(word[0])))]
+    elif word:
+        found, unknown = _asked(word)
     rows = [vars(one) for one in found]
     if not word:
         kinds = dict.fromkeys(one.kind for one in found)
@@ -66,8 +66,26 @@ def explain(
         ]  # fmt: skip
     else:
         lines = [f"{one.word} ({one.kind}): {one.text}" for one in found]
-    show.write(rows, rows, text="\n".join(lines) + "\n", game=None)
+    if found:
+        show.write(rows, rows, text="\n".join(lines) + "\n", game=None)
+    if unknown:
+        raise UsageError("; ".join(unknown))
     return 0
+
+
+def _asked(words: Sequence[str]) -> tuple[list[Explanation], list[str]]:
+    """Return the meanings of words, as one name or else of each alone, and why others have none."""
+    from tilebase.questions.explain import explain as ask
+
+    try:
+        return list(ask(" ".join(words))), []
+    except UsageError as error:
+        if len(words) == 1:
+            helps = _helps(words[0].lower())
+            spoken = f"; --help of these speaks of it: {', '.join(helps)}" if helps else ""
+            return [], [f"{error}{spoken}"]
+    found, unknown = zip(*(_asked([one]) for one in words), strict=True)
+    return list(dict.fromkeys(chain.from_iterable(found))), list(chain.from_iterable(unknown))
 
 
 def _helps(word: str) -> list[str]:

@@ -24,6 +24,7 @@ from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.files.source import check_output
 from tilebase.game.game import Game
+from tilebase.game.notation import count_of
 from tilebase.objectives.numbers import byte_text, summed_text
 from tilebase.objectives.objective import parse_discount, parse_objectives
 from tilebase.pictures import PICTURES
@@ -47,14 +48,14 @@ def boards(
     total: Annotated[int, Parameter(name="--sum", help="The sum of the layer.")],
     states: Annotated[
         bool,
-        Parameter(negative=(), help="Its states, which count --keep states keeps; else its afterstates."),
+        Parameter(negative=(), help="Write states, which count --keep states keeps, not afterstates."),
     ] = False,
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="The Parquet file to write.")],
 ) -> int:
     """Write the boards of a layer as Parquet: the packed key, and the exponents of the cells.
 
-    The file carries a checksum of the game, the kind of layer, the sum and all keys. tilebase export values
-    writes what boards are worth.
+    The file has a checksum of the game, the kind of layer, the sum and all keys. tilebase export values
+    writes the values of boards.
 
     tilebase export boards 3x3-512/ --sum 88 -o 88.parquet
     """
@@ -75,7 +76,7 @@ def data(
     output: Annotated[
         Path,
         Parameter(
-            name=["--output", "-o"], help="A new folder, or one of an earlier call, which is replaced."
+            name=["--output", "-o"], help="A new folder, or one of an earlier export, which is replaced."
         ),
     ],
     visits: Annotated[
@@ -85,9 +86,9 @@ def data(
 ) -> int:
     """Write a data set of a table's states: Parquet files for each sum, in bounded memory.
 
-    For training and large tables, with DuckDB or Polars: the cells as one list, the value of each slide, NULL
-    if it is not allowed, which slides are the best, and how many boards a row stands for. For one file and a
-    data frame take tilebase export values.
+    For training, and for large tables with DuckDB or Polars. A row has the cells as one list, the value of
+    each slide (NULL if it is not allowed), the best slides, and the number of boards that it stands for.
+    tilebase export values writes one file for a data frame.
 
     tilebase export data 3x3-512/ --visits -o 3x3-512-data/
     """
@@ -118,7 +119,7 @@ class StateOptions:
         bool, Parameter(negative=(), help="One node for all states of one sum and largest tile.")
     ] = False
     specials: Annotated[
-        bool, Parameter(negative=(), help="Draw win and lose, too; --values always does.")
+        bool, Parameter(negative=(), help="Draw won and lost ends, too; --values always does.")
     ] = False
     lookahead: Annotated[
         bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
@@ -127,7 +128,7 @@ class StateOptions:
     max_states: Annotated[
         int | None,
         Parameter(
-            help=f"Refuse larger games. Default: {DRAWN:,} for an ungrouped picture, else {WRITTEN:,}."
+            help=f"Refuse larger games. Default: {DRAWN:,} for a picture that shows each, else {WRITTEN:,}."
         ),
     ] = None
 
@@ -137,15 +138,18 @@ class StateOptions:
 class ValueOptions:
     """What is drawn of the values."""
 
-    values: Annotated[
-        bool, Parameter(negative=(), help="Draw actions with probabilities and what each is worth.")
-    ] = False
+    values: Annotated[bool, Parameter(negative=(), help="Draw actions with probabilities and values.")] = (
+        False
+    )
     optimal: Annotated[
-        bool, Parameter(negative=(), help="The same, with best actions and what they lead to only.")
+        bool, Parameter(negative=(), help="Draw only best actions, and the states that they lead to.")
     ] = False
     board: Annotated[
         str | None,
-        Parameter(help="The same of this state alone, with the boards after its slides, dashed."),
+        Parameter(
+            help="Draw the actions of this state alone, and in dashed frames the boards after its slides. Of "
+            "a larger game: tilebase probe TABLE BOARD --record board.svg."
+        ),
     ] = None
     discount: Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")] = "1"
 
@@ -157,11 +161,11 @@ class OtherOptions:
 
     layer: Annotated[
         str | None,
-        Parameter(help="Draw the decision diagram of this layer of a winning set, whose folder is named."),
+        Parameter(help="Draw the decision diagram of this layer of the winning set in the folder SHAPE."),
     ] = None
     rows: Annotated[
         int | None,
-        Parameter(help="Draw the rows of this length that slides along them can turn into 2 4 2 4 ..."),
+        Parameter(help="Draw the rows of this length that slides can turn into 2 4 2 4 ..."),
     ] = None
 
 
@@ -218,7 +222,8 @@ def graph(
         found = set_picture(open_winning_set(shape), other.layer)
         summary = f"layer {other.layer}, {len(found.nodes):,} nodes without complement edges"
     else:
-        drawn = any(file.suffix.lower() in PICTURES for file in files) and not states.group
+        drawn = any(file.suffix.lower() in PICTURES for file in files)
+        drawn = drawn and not states.group and worth.board is None
         most = states.max_states if states.max_states is not None else DRAWN if drawn else WRITTEN
         found, summary = _drawn(make_game(shape, goal, game), states, worth, most)
     for file in files:
@@ -230,15 +235,14 @@ def graph(
 
 def _write_graph(found: Picture, file: Path) -> str:
     """Write a graph in the format of the suffix of its file, and return the size of print in words."""
-    from tilebase.pictures.drawing import with_metadata
     from tilebase.pictures.vector import draw_svg
 
     suffix = file.suffix.lower()
-    if suffix in PICTURES[1:]:
-        width, height = draw_svg(found.svg(), file)
-        return f", {width:.0f} x {height:.0f} inches"
-    write_text(found.dot() if suffix in DOT else with_metadata(found.svg()), file)
-    return ""
+    if suffix in DOT:
+        write_text(found.dot(), file)
+        return ""
+    width, height = draw_svg(found.svg(), file)
+    return f", {width:.0f} x {height:.0f} inches" if suffix in PICTURES[1:] else ""
 
 
 def _drawn(game: Game, states: StateOptions, worth: ValueOptions, most: int) -> tuple[Picture, str]:
@@ -263,11 +267,12 @@ def _drawn(game: Game, states: StateOptions, worth: ValueOptions, most: int) -> 
         raise UsageError("values are drawn state by state: leave out --group and --lookahead")
     diagram = decision_diagram(
         game, optimal=worth.optimal, discount=parse_discount(worth.discount), symmetric=not states.raw,
-        board=Board.read(game, worth.board).cells if worth.board else None, max_states=min(most, DRAWN),
+        board=Board.read(game, worth.board).cells if worth.board else None, max_states=most,
     )  # fmt: skip
     actions = [action for found in diagram.actions.values() for action in found]
     leads = sum(len(action.outcomes) for action in actions)
-    size = f"{len(diagram.values):,} states {folded}, {len(actions):,} actions, {leads:,} transitions"
+    taken = count_of(len(actions), "action")
+    size = f"{len(diagram.values):,} states {folded}, {taken}, {leads:,} transitions"
     return diagram_picture(diagram), size
 
 
@@ -283,9 +288,9 @@ def page(
 ) -> int:
     """Write a page that plays a table in the browser and trains, to be copied to any web host.
 
-    The folder holds the page and a file with the value of each slide in a few bits. The page needs no program
-    on the host. It reads the parts that it needs by ranges. A host that ignores ranges sends the whole file
-    once. It works without a connection, too, and as a file.
+    The folder contains the page and a file with the value of each slide in a few bits. The host needs no
+    program. The page reads parts of the file by ranges; a host that ignores ranges sends the whole file once.
+    The page also works without a connection, and as a file.
 
     tilebase export page 3x3-512/ -o page/
     """
@@ -330,24 +335,22 @@ def values(
         bool,
         Parameter(
             negative=(),
-            help="States, and what each slide is worth; else afterstates.",
+            help="Write states and the value of each slide, not afterstates.",
         ),
     ] = False,
     exact: Annotated[
         bool,
-        Parameter(
-            negative=(), help="Values as reduced fractions, p/q: the game is solved again, in integers."
-        ),
+        Parameter(negative=(), help="Solve the game again, and write values as reduced fractions, p/q."),
     ] = False,
     objective: LabelOption = None,
 ) -> int:
     """Write the boards of a table with their values, for a data frame: polars.read_parquet(FILE).
 
-    A row is an afterstate up to symmetry, or a state with --states, with the columns of tilebase export data:
-    its packed key, the board as text and as exponents (8 is the tile 256, 0 is empty), its sum and its value;
-    of a state also the value of each slide and the key after it, empty where it is not allowed, and in best
-    the sum of 1, 2, 4 and 8 for left, right, up and down, if they are best. A picture (.svg, .pdf, .eps,
-    .png) shows the values by sum: the mean, and from the least to the largest.
+    A row is an afterstate up to symmetry, or with --states a state. It has the packed key, the board as text
+    and as exponents (8 is the tile 256, 0 is empty), the sum and the value. A state also has the value of
+    each slide and the key after it, empty if the slide is not allowed; best adds 1, 2, 4 and 8 if left,
+    right, up and down are best. A picture (.svg, .pdf, .eps, .png) shows the mean, least and largest value by
+    sum.
 
     tilebase export values 3x3-512/ -o values.parquet
 
@@ -390,26 +393,26 @@ def values(
 def mdp(
     what: Annotated[
         tuple[str, ...],
-        Parameter(help="A table, whose game is taken; or a shape and a goal, or with --formation a goal."),
+        Parameter(help="A table, for its game; or a shape and a goal; or with --formation a goal."),
     ] = (),
     /,
     *,
     game: GameOptions = GameOptions(),
     objective: Annotated[
-        str, Parameter(help="What the rewards count: win, score, merges or moves; win@0.99 discounts them.")
+        str, Parameter(help="Rewards: win, score, merges or moves; win@0.99 discounts them.")
     ] = "win",
     output: Annotated[
         Path,
         Parameter(
-            name=["--output", "-o"], help="A new folder, or one of an earlier call, which is replaced."
+            name=["--output", "-o"], help="A new folder, or one of an earlier export, which is replaced."
         ),
     ],
 ) -> int:
     """Write the decision process of a small game for PRISM, for Storm, and as sparse matrices.
 
-    The states up to symmetry, their slides, what each leads to, and its reward: mdp.sta, mdp.tra, mdp.trew
-    and mdp.lab (PRISM), mdp.drn (Storm), mdp.npz (SciPy). State 0 of the texts draws the start. The labels
-    are init, won and lost.
+    Writes the states up to symmetry, their slides with rewards, and the transitions: mdp.sta, mdp.tra,
+    mdp.trew and mdp.lab (PRISM), mdp.drn (Storm), mdp.npz (SciPy). State 0 of the text files draws the start.
+    The labels are init, won and lost.
 
     tilebase export mdp 2x2 32 -o 2x2-32-mdp/
 

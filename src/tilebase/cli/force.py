@@ -53,14 +53,15 @@ class EngineOptions:
         str | None,
         Parameter(
             help="search; dense or reachable (a pass over all boards, or those that occur); or diagrams "
-            "(sets of boards). Default: the search, and if that takes long dense, where it fits."
+            "(sets of boards). Default: the search, then dense if the search takes long and a pass "
+            "fits into memory."
         ),
     ] = None
     again: Annotated[
         str | None,
         Parameter(
-            help="A second engine that counts the boards and wins of each layer of --engine dense again: "
-            "diagrams, or plain (the rules in Python, for small games)."
+            help="After --engine dense, count the boards and wins of each layer again by diagrams, or "
+            "by plain (the rules in Python, for small games)."
         ),
     ] = None
     cluster: ClusterOption = None
@@ -92,9 +93,9 @@ def decide(
 ) -> int:
     """Decide whether a tile can be forced, whatever is spawned.
 
-    Prints the verdict, and with -c writes a proof: a strategy for the player, or the spawns that refute
-    every slide. Exit status 1 if time ran out; partial results are printed. The same command continues an
-    interrupted search. Play begins on the empty board unless --start says otherwise.
+    Prints the verdict. -c writes a proof: a strategy for the player, or the spawns that refute every slide.
+    If time runs out, partial results are printed, and the exit status is 1. The same command continues an
+    interrupted search. Play begins on the empty board unless --start names another.
 
     tilebase force 3x3 32 -c 3x3-32.cert
 
@@ -187,7 +188,7 @@ def largest(
 ) -> int:
     """Find the largest tile that can be forced.
 
-    Exit status 1 if time ran out, and a larger one may be forced.
+    If time runs out, the exit status is 1: a larger tile may be forced.
 
     tilebase force largest 2x5
 
@@ -225,9 +226,9 @@ def starts(
     shown: ShownOptions = ShownOptions(),
     run: UseOptions = UseOptions(),
 ) -> int:
-    """Decide for each start of two tiles by itself whether a tile can be forced.
+    """Decide for each start of two tiles whether a tile can be forced.
 
-    Prints a row for each start, one of each set of symmetric ones. Exit status 1 if time ran out.
+    Prints a row for each start, up to symmetry. If time runs out, the exit status is 1.
 
     tilebase force starts 3x3 32
     """
@@ -271,14 +272,14 @@ class MethodOptions:
         ),
     ] = "sum"
     corollary7: Annotated[
-        bool, Parameter(negative=(), help="Leave out states that play from an empty board cannot make.")
+        bool, Parameter(negative=(), help="Omit states that play from an empty board cannot make.")
     ] = False
     variant: Annotated[
         str,
         Parameter(help="adversarial; cooperative (spawns help); or deterministic (on the first empty cell)."),
     ] = "adversarial"
     up_to: Annotated[
-        str, Parameter(help="Stop after this layer (128) or sweep line (10,6); the start stays undecided.")
+        str, Parameter(help="Stop after this layer (128) or sweep line (10,6), before the start is decided.")
     ] = ""
 
     def method(self) -> Method:
@@ -309,8 +310,8 @@ def diagrams(
     """Compute every board from which a tile can be forced, as decision diagrams.
 
     Prints the verdict, and how many boards of each layer or sweep line are won; --record lines.svg draws
-    them. Exit status 1 if time or memory ran out; partial results are printed. The same command continues an
-    interrupted run, without -o. Play begins on the empty board unless --start says otherwise.
+    them. If time or memory runs out, partial results are printed, and the exit status is 1. Without -o, the
+    same command continues an interrupted run. Play begins on the empty board unless --start names another.
 
     tilebase force diagrams 4x4 16 --spawns 2
 

@@ -26,12 +26,11 @@ from tilebase.game.findings import VERDICTS, Finding, claim_of
 from tilebase.game.game import Game
 from tilebase.game.names import filling_words, title_of
 
-GoalToReach = Annotated[int | None, Parameter(help="The tile that the pattern should lead to.")]
+GoalToReach = Annotated[int | None, Parameter(help="The tile that the pattern should force.")]
 FillingsOption = Annotated[
     str | None,
     Parameter(
-        help="Largest tile of each cell where the pattern is looked for; --limits are for the play. "
-        "Default: what the play allows."
+        help="Largest tile of each cell in the fillings; --limits are for the play. Default: as in the play."
     ),
 ]
 
@@ -42,7 +41,7 @@ class SampleOptions:
     """Which random fillings are decided, and for how long."""
 
     count: Annotated[int, Parameter(help="Random fillings.")] = 100
-    seed: Annotated[int, Parameter(help="Of the random fillings.")] = 0
+    seed: Annotated[int, Parameter(help="Seed of the random fillings.")] = 0
     budget: Annotated[
         str, Parameter(group=USED, help="Longest search for one of the random fillings: 5s, 1min.")
     ] = "1s"
@@ -57,7 +56,8 @@ def check(
     within: Annotated[
         int | None,
         Parameter(
-            help="Look only for wins within this number of slides, among fewer boards. Default: any number."
+            help="Look only for wins within this number of slides, which needs fewer boards. Default: "
+            "any number."
         ),
     ] = None,
     work: WorkOption = None,
@@ -66,9 +66,9 @@ def check(
 ) -> int:
     """Check whether a pattern wins from every filling.
 
-    The pattern is lemma1 unless given; a filling puts tiles on the other cells. Prints the number of fillings
-    and the longest forced win; exit status 1 if the pattern is not won. The same command continues an
-    interrupted check.
+    A filling puts tiles on the cells that the pattern leaves free. The default pattern is lemma1. Prints the
+    number of fillings and the longest forced win. If a filling is not won, the exit status is 1. The same
+    command continues an interrupted check.
 
     tilebase lemma 3x3 128
 
@@ -115,9 +115,9 @@ def sample(
     shown: ShownOptions = ShownOptions(),
     run: UseOptions = UseOptions(),
 ) -> int:
-    """Decide random fillings of a pattern by the search.
+    """Check random fillings of a pattern by the search.
 
-    One that is lost refutes the pattern; if none is lost, nothing is proved. Exit status 1 if one is lost.
+    A lost filling refutes the pattern, and sets the exit status to 1. If none is lost, nothing is proved.
 
     tilebase lemma sample 4x4 64 --count 200 --budget 5s
     """
@@ -147,9 +147,9 @@ def in_set(
     pattern: PatternOption = "lemma1",
     shown: ShownOptions = ShownOptions(),
 ) -> int:
-    """Count the fillings of a pattern that a winning set holds.
+    """Count the fillings of a pattern that are in a winning set.
 
-    Whole large layers are counted at once. Exit status 1 if a filling is not in the set.
+    If a filling is not in the set, the exit status is 1.
 
     `tilebase lemma set 4x4-32/ --pattern "16,8,*,*/4,2,2,*/*,*,*,*/*,*,*,*"`
     """

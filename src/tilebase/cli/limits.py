@@ -37,30 +37,30 @@ def limits(
         bool,
         Parameter(
             negative=(),
-            help="Find the limits that just force the goal, or just do not, below --limits.",
+            help="Find the lowest limits that force the goal, and the highest that do not, below --limits.",
         ),
     ] = False,
     boards: Annotated[
         str | None,
         Parameter(
-            help="Boards within the limits at most: 1e6, 50M. Default: what the budget allows; without one, "
-            "16 times those of the first limits, or 1M."
+            help="Largest number of boards within the limits: 1e6, 50M. Default: what the budget "
+            "allows; without a budget, 1M, or 16 times the boards within the first limits."
         ),
     ] = None,
     budget: Annotated[
-        str | None, Parameter(help="Time limit, such as 10min; then partial results are printed.")
+        str | None, Parameter(help="Time limit, such as 10min, after which partial results are printed.")
     ] = None,
     shown: ShownOptions = ShownOptions(),
     run: UseOptions = UseOptions(),
 ) -> int:
     """Search for limits that give a bound, or force a goal.
 
-    The search begins with --limits, or with the least that a win needs, and prints the path to the best
-    limits found, and the command that proves the bound.
+    The search begins with --limits, or with the lowest limits that allow a win. It prints the path to the
+    best limits found, and the command that proves the bound.
 
-    With --minimal: all minimal winning and maximal losing limits, one of each orbit under the symmetries.
-    Of --spawn, only whether it is 0, 1 or between counts. Exit status 1 if time ran out, or it was stopped
-    with Ctrl-C, before all were known.
+    With --minimal: all minimal winning and maximal losing limits, up to symmetry. Of --spawn, only whether it
+    is 0, 1 or in between matters. If time runs out or Ctrl-C stops the search before all are known, the exit
+    status is 1.
 
     tilebase limits 3x4 256 --budget 1min
 

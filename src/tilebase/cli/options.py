@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 SHAPE_HELP = "Rows x columns, such as 4x4, or three sizes, such as 2x2x3."
 RULES, USED, PRINTED = (
     Group(title, sort_key=position, help_formatter=shared)
-    for position, title in enumerate(("Rules of the game", "What may be used", "What is printed"), 1)
+    for position, title in enumerate(("Rules of the game", "Resources", "Output"), 1)
 )
 """Where the help of a command lists the options that several commands share."""
 ShapeArgument = Annotated[str, Parameter(help=SHAPE_HELP)]
 ShapeOrGoal = Annotated[str, Parameter(help=f"{SHAPE_HELP} With --formation: the goal.")]
 """Left out (``""``) only if a formation is played for a goal sum; `make_game` checks."""
 GoalArgument = Annotated[
-    int | None, Parameter(help="The tile that wins; leave it out to play on without a goal.")
+    int | None, Parameter(help="The tile that wins. Default: play ends when no slide is left.")
 ]
 WorkOption = Annotated[
     Path | None,
     Parameter(
         name=["--work", "-w"],
         group=USED,
-        help="Folder for finished layers; the same command continues there. Default: one in your state "
-        "folder is used and removed at the end.",
+        help="Folder for finished layers; the same command continues there. Default: a folder that is "
+        "removed at the end.",
     ),
 ]
 MemoryOption = Annotated[
@@ -64,8 +64,9 @@ ClusterOption = Annotated[
 ObjectiveOption = Annotated[
     str,
     Parameter(
-        help=f"{', '.join(MEANINGS)}; several with commas, a type of value after a colon: win:float32, a "
-        "discount after an @: win@0.99. lower,upper prove an interval."
+        help=", ".join(f"{name} ({one.text})" for name, one in MEANINGS.items())
+        + "; several with commas, a type of value after a colon: win:float32, a discount after an @: "
+        "win@0.99. lower,upper prove an interval."
     ),
 ]
 SpawnOption = Annotated[str, Parameter(help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s.")]
@@ -80,10 +81,10 @@ ForcedStartOption = Annotated[
 LimitsOption = Annotated[str | None, Parameter(help="Largest tile of each cell, 16,16/16,8, or of all, 16.")]
 PatternOption = Annotated[
     str | None,
-    Parameter(help="Tiles on cells that win too, * for any: `64,32,*/*,*,*`, or lemma1, pair or two."),
+    Parameter(help="Tiles on cells that also win, * for any: `64,32,*/*,*,*`, or lemma1, pair or two."),
 ]
 TimeOption = Annotated[
-    str | None, Parameter(group=USED, help="Give up, undecided, after this time: 90s, 10min, 2h.")
+    str | None, Parameter(group=USED, help="Stop without a decision after this time: 90s, 10min, 2h.")
 ]
 FormatOption = Annotated[
     str | None, Parameter(name=["--format", "-f"], help="table, csv, json, markdown or latex.")
@@ -91,9 +92,9 @@ FormatOption = Annotated[
 RecordOption = Annotated[
     Path | None,
     Parameter(
-        help="File for the result, too: .txt, .csv, .json, .md, .tex or .parquet; a picture (.svg, .pdf, "
-        ".eps or .png) where the command draws. More than 40 rows by sum are then not printed, but their "
-        "totals."
+        help="Also write the result to this file: .txt, .csv, .json, .md, .tex or .parquet; if the "
+        "command draws, a picture (.svg, .pdf, .eps or .png). Above 40 rows by sum, only totals "
+        "are printed."
     ),
 ]
 
@@ -143,14 +144,14 @@ class RuleOptions:
     formation: Annotated[
         str | None,
         Parameter(
-            help="Play in this formation (tilebase plan formations lists them), or in that of FILE.toml; the "
-            "goal is the only argument then."
+            help="Play in this formation (tilebase plan formations lists them), or in that of "
+            "FILE.toml. Then the goal is the only argument."
         ),
     ] = None
     rules: Annotated[
         str | None,
         Parameter(
-            help="Rarer rules: a TOML file, or its lines, as 'walls = [0, 5]; horizon = 40'. "
+            help="Rare rules: a TOML file, or its lines, such as 'walls = [0, 5]; horizon = 40'. "
             "docs/game.md lists them."
         ),
     ] = None
@@ -165,7 +166,8 @@ class GameOptions(RuleOptions):
     start: Annotated[
         str,
         Parameter(
-            help="two-tiles (the real game), empty (a spawn first), or a board; of a formation, a real board."
+            help="two-tiles (the real game), empty (one spawn on the empty board), or a board; of a "
+            "formation, a real board."
         ),
     ] = "two-tiles"
 

@@ -9,7 +9,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -158,6 +158,13 @@ def signed(statement: str) -> str:
     return f"{statement.removesuffix('.')} {signature()}."
 
 
+def how_certain(values: Iterable[object]) -> str:
+    """Return how to learn whether rounded probabilities are 1, if one of the values may be; else nothing."""
+    if not any(str(value).startswith("more than 1 - ") for value in values):
+        return ""
+    return "whether a win is certain: --objective guaranteed, or tilebase solve exact\n"
+
+
 PLANNING: ContextVar[bool] = ContextVar("PLANNING", default=False)
 """Whether the command stands behind ``tilebase plan``: then it writes its estimate (`Shown.plan`)."""
 Question = TypeVar("Question", bound=Callable[..., int])
@@ -222,7 +229,7 @@ class Shown:
     ) -> Shown:
         """Return what the options ask for; `pictures` are the suffixes of pictures that the command draws.
 
-        They need matplotlib if they are `plotted`.
+        They need matplotlib, but for an SVG that is not `plotted`.
 
         Raises `UsageError`, `MissingExtraError`, or `StorageError` if the file cannot be written: before any
         work is done for it.
@@ -240,7 +247,7 @@ class Shown:
             if suffix in PICTURES:
                 wrong = f": no {suffix} picture is drawn of this result"
             raise UsageError(f"{record}{wrong}: end its name in {', '.join(known)}")
-        if recorded == "picture" and plotted:
+        if recorded == "picture" and (plotted or record.suffix.lower() in PICTURES[1:]):
             from tilebase.pictures.plots import check_request
 
             check_request(record)
@@ -267,7 +274,7 @@ class Shown:
         data: Sequence[Row] | None = None,
         text: str | None = None,
         totals: str | None = None,
-        draw: Callable[[Any, Path], None] | None = None,
+        draw: Callable[[Any, Path], object] | None = None,
     ) -> None:
         """Print `rows`, and write the record if one is wanted.
 
@@ -322,7 +329,7 @@ def tell_doubts() -> None:
     from tilebase.costs.rates import doubts
 
     if found := doubts():
-        print(*found, sep="; ", file=sys.stderr)
+        print(*found, sep="\n", file=sys.stderr)
 
 
 def write_text(text: str, file: Path | None) -> None:

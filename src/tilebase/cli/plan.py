@@ -55,12 +55,13 @@ def _game(
     shown: ShownOptions = ShownOptions(),
     use: UseOptions = UseOptions(),
 ) -> int:
-    """Print what a command would take, or compare formations.
+    """Estimate a command, or compare formations.
 
-    Time, memory and disk; nothing is begun. Write plan in front of a command (count, solve, force, evaluate,
-    thin, verify or reach) to plan it with all its options. A game alone is planned for counting, solving and
-    forcing; of a board, the games that have it are listed. With more --threads than processors, the plan is
-    for that number of cores. Reasons why something does not fit stand below the table.
+    Estimates time, memory and disk, and starts nothing. Write plan in front of a command (count, solve,
+    force, evaluate, thin, verify or reach) to plan it with all its options. For a game, plan estimates
+    counting, solving and forcing. For a board, it lists the games that have it. With more --threads than
+    processors, the plan is for that number of cores. If something does not fit, the reasons are below the
+    table.
 
     tilebase plan 4x4 256
 
@@ -89,19 +90,21 @@ def _game(
 
 @plan.command
 def formations(
-    goal: Annotated[int | None, Parameter(help="Boards, positions and sizes for this goal only.")] = None,
+    goal: Annotated[
+        int | None, Parameter(help="List boards, positions and sizes for this goal only.")
+    ] = None,
     *,
     threads: ThreadsOption = None,
     shown: ShownOptions = ShownOptions(),
 ) -> int:
-    """List the formations of endgames, with their chance to win and what solving them takes on this machine.
+    """List the formations of endgames, with their chance to win and the cost of solving them on this machine.
 
-    For one goal, the list begins with what is solved soonest, has games on a smaller board at its end, and
-    names the best by the chance to win. Else it has the number of free cells, the known chance to win its
-    largest goal, and the time to solve each goal; "no" is what the engine refuses. A chance is known where a
-    table was solved once. In games on a smaller board the x are walls: the list names them. Numbers of
-    positions with ~ are estimates; times are those with a table (-o): without one, all boards may be solved
-    sooner. tilebase explain 442 draws one.
+    For one goal, the quickest formations come first, games on a smaller board last, and the best chance to
+    win is named. Without a goal, the list has the number of free cells, the known chance to win the largest
+    goal, and the time to solve each goal; "no" means that the engine refuses it. A chance is known if its
+    table was solved once. In games on a smaller board, the x are walls. A ~ marks an estimated number of
+    positions. Times are those with a table (-o); without one, a pass over all boards may be quicker. tilebase
+    explain 442 draws a formation.
 
     tilebase plan formations
 

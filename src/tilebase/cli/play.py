@@ -37,7 +37,7 @@ class SeatOptions:
     start: Annotated[str | None, Parameter(help="A board to begin with, instead of random tiles.")] = None
     seed: Annotated[int | None, Parameter(help="The same seed and slides give the same spawns.")] = None
     adversary: Annotated[
-        bool, Parameter(negative=(), help="Spawn what is worst for the player, by the table.")
+        bool, Parameter(negative=(), help="Make each spawn the worst one for the player, by the table.")
     ] = False
 
 
@@ -47,15 +47,16 @@ class DialogueOptions:
     """What is shown, and who slides."""
 
     train: Annotated[
-        bool, Parameter(negative=(), help="Hide values, and say after each slide what it lost.")
+        bool, Parameter(negative=(), help="Hide values, and print after each slide what it lost.")
     ] = False
     auto: Annotated[bool, Parameter(negative=(), help="Let the table play.")] = False
     delay: Annotated[float, Parameter(help="Seconds between two slides of the table.")] = 0.3
-    values: Annotated[bool, Parameter(negative="--no-values", help="Show what each slide is worth.")] = True
+    values: Annotated[bool, Parameter(negative="--no-values", help="Show the value of each slide.")] = True
     keys: Annotated[
         bool,
         Parameter(
-            negative="--no-keys", help="In a terminal, react to keys without Enter, and redraw in place."
+            negative="--no-keys",
+            help="In a terminal, react to keys without Enter, and redraw the board in place.",
         ),
     ] = True
 
@@ -64,9 +65,9 @@ def play(
     table: Annotated[
         str,
         Parameter(
-            help="Folder, zip file or URL of a table; a folder of tables, with --start; a board, for which "
-            "your library has the table; or the shape of a game that is solved first, such as 3x3. With "
-            "--formation: the goal."
+            help="Folder, zip file or URL of a table; with --start also a folder of tables; a board "
+            "that a table of your library has; or the shape of a game to solve first, such as 3x3. "
+            "With --formation: the goal."
         ),
     ],
     goal: Annotated[int | None, Parameter(help="With a shape: the tile that wins.")] = None,
@@ -74,7 +75,7 @@ def play(
     objective: Annotated[
         str | None,
         Parameter(
-            help="Which of the table's objectives; default: the first, or the interval. With a shape: for "
+            help="Objective of the table; default: the first, or the interval. With a shape: for "
             "what to solve; default: win, score without a goal, guaranteed against an adversary."
         ),
     ] = None,
@@ -83,7 +84,7 @@ def play(
     kept: Annotated[
         Path | None,
         Parameter(
-            name=["--output", "-o"], help="File for the last game, as slides and spawns, to review later."
+            name=["--output", "-o"], help="Save the last game, as slides and spawns, to review it later."
         ),
     ] = None,
     game: SolvedOptions = SolvedOptions(),
@@ -91,10 +92,10 @@ def play(
 ) -> int:
     """Play in the terminal, and see what every slide is worth.
 
-    Given a shape and a goal, the command solves the game first, and deletes its table at the end; tilebase
-    solve -o keeps one. Where no terminal is, a key stands on each line of what is read. With -o the game is
-    saved, for tilebase review. The arrows or w a s d slide; h gives a hint, v shows or hides the values, u
-    takes a move back, p lets the table play, n begins a new game, q ends.
+    For a shape and a goal, solves the game first, and deletes its table at the end; tilebase solve -o keeps
+    one. The arrows or w a s d slide; h gives a hint, v shows or hides the values, u takes a move back, p lets
+    the table play, n begins a new game, q ends. -o saves the game for tilebase review. Without a terminal,
+    each line of the input has one key.
 
     tilebase play 3x3-512/
 

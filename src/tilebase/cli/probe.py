@@ -5,17 +5,23 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 
 from tilebase.cli.library import is_board_alone, offer, open_library
 from tilebase.cli.options import ShownOptions
+from tilebase.cli.output import how_certain
 from tilebase.errors import MissingBoardError, MissingLayerError, UsageError, sentence
 from tilebase.game.game import NOTHING, Game
 from tilebase.game.names import title_of
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.values import value_document
+from tilebase.pictures import PICTURES
+from tilebase.runtime.storage import folder_bytes
 
 if TYPE_CHECKING:
     from tilebase.cli.output import Shown
@@ -27,7 +33,7 @@ TableArgument = Annotated[str, Parameter(help="Folder, zip file or URL of a tabl
 LocalTableArgument = Annotated[str, Parameter(help="Folder of a table on this machine.")]
 LabelOption = Annotated[
     str | None,
-    Parameter(help="Which of the table's objectives; default: the first, or the interval."),
+    Parameter(help="Objective of the table; default: the first, or the interval."),
 ]
 
 
@@ -64,8 +70,8 @@ def probe(
     table: Annotated[
         str,
         Parameter(
-            help="Folder, zip file or URL of a table or a winning set, a certificate, or a folder of tables. "
-            "Without one, your library answers."
+            help="Folder, zip file or URL of a table or a winning set, a certificate, or a folder of "
+            "tables. Default: your library."
         ),
     ],
     board: Annotated[
@@ -77,18 +83,18 @@ def probe(
     ] = None,
     *,
     after: Annotated[
-        bool, Parameter(negative=(), help="The board is one after a slide, and a spawn comes next.")
+        bool, Parameter(negative=(), help="The board is one after a slide, before the spawn.")
     ] = False,
     objective: LabelOption = None,
     shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Look a board up in a table: its value, and the best slide.
 
-    If the game of the table has x that move, give the board that you play: the command finds which tiles
-    are large, and how the board is rotated or mirrored. In a folder that holds tables in subfolders, all
-    tables that fit the board answer. Without a table your library answers; if none of its tables fits, the
-    command lists those that would, with time, disk and command. In a winning set that tilebase force -o
-    wrote: whether one side wins, and after which slides.
+    For a formation, type the board that you play: probe finds the large tiles, in any rotation or reflection.
+    In a folder of tables, every table that fits answers. Without a table, those of your library answer; if
+    none fits, probe lists tables that would, with time, disk and command. For a winning set that tilebase
+    force diagrams -o wrote, prints whether one side wins, and after which slides. --record board.svg draws
+    the board with the values of its slides.
 
     tilebase probe 3x3-512/ "2,0,0/4,8,2/16,32,64"
 
@@ -96,13 +102,13 @@ def probe(
 
     tilebase probe 442-512/ "0,2,4,0/0,8,16,2/2,4,512,1024/1024,2048,4096,8192"
     """
-    show = shown.checked()
+    show = shown.checked(PICTURES, plotted=False)
     if board is not None:
         check_order("probe", table, board)
     elif is_board_alone(table):
         return _ask_library(table, objective, show, after=after)
     said = _ask(table, board, objective, after=after)
-    show.write(said.rows, said.document, text=said.text, game=None)
+    show.write(said.rows, said.document, text=said.text, game=None, draw=said.draw)
     return 0
 
 
@@ -114,18 +120,30 @@ def _ask_library(board: str, objective: str | None, show: Shown, *, after: bool)
         with open_library() as tables:
             said = _ask_folder(tables, board, objective)
     except (MissingBoardError, MissingLayerError) as error:
-        offer(board, show, sentence(error))
+        offer(board, replace(show, record=None), sentence(error))
         return 1
-    show.write(said.rows, said.document, text=said.text, game=None)
+    show.write(said.rows, said.document, text=said.text, game=None, draw=said.draw)
     return 0
 
 
 class _Said(NamedTuple):
-    """What is said of a board or of the start: as data, as text, and as rows: one for each slide."""
+    """What is said of a board or of the start: as data, as text, and as rows: one for each slide.
+
+    A picture is that of `answer`, of several tables the first; without a board there is none.
+    """
 
     document: Callable[[], dict[str, Any]]
     text: str
     rows: list[dict[str, Any]]
+    answer: Answer | None = None
+
+    def draw(self, _plots: Any, file: Path) -> None:
+        """Draw the board and its slides."""
+        from tilebase.pictures.vector import draw_svg
+
+        if self.answer is None:
+            raise UsageError(f"{file} would show a board: name one behind the table")
+        draw_svg(self.answer.svg(), file)
 
 
 def _ask(table: str, board: str | None, objective: str | None, *, after: bool) -> _Said:
@@ -147,7 +165,7 @@ def _ask(table: str, board: str | None, objective: str | None, *, after: bool) -
             return _ask_start(opened, objective)
         answer = (opened.probe_after if after else opened.probe)(board, objective)
     document = answer.as_dict if after else partial(answer.as_dict, spawns=True)
-    return _Said(document, describe(answer), _rows(answer))
+    return _Said(document, describe(answer), _rows(answer), answer)
 
 
 def _ask_start(opened: Solved, objective: str | None) -> _Said:
@@ -164,12 +182,14 @@ def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -
         answer = tables.probe(board, objective)
         _name_unreadable(answer.unreadable)
         rows = [{"table": name} | row for name, one in answer.answers.items() for row in _rows(one)]
-        return _Said(partial(answer.as_dict, spawns=True), _describe_folder(answer), rows)
+        first = next(iter(answer.answers.values()))
+        return _Said(partial(answer.as_dict, spawns=True), _describe_folder(answer), rows, first)
     _name_unreadable(tables.unreadable)
     asked = tables.tables if objective is None else tables.with_objective(objective)
     found = {name: _ask_start(one, objective) for name, one in asked.items()}
-    text = "".join(f"{name}: {one.text}" for name, one in found.items())
-    rows = [{"table": name} | row for name, one in found.items() for row in one.rows]
+    sizes = {name: folder_bytes(tables.path / name) for name in asked}
+    text = "".join(f"{name}, {byte_text(sizes[name])}: {one.text}" for name, one in found.items())
+    rows = [{"table": name} | row | {"bytes": sizes[name]} for name, one in found.items() for row in one.rows]
     return _Said(lambda: {name: one.document() for name, one in found.items()}, text, rows)
 
 
@@ -223,4 +243,4 @@ def _describe_values(answer: Answer) -> str:
         lines.append(f"{mark} {slide.direction:{width}}  {slide.value}  {note}")
     lines += [f"  {direction:{width}}  {why}" for direction, why in refused.items()]
     lines += [note for note in answer.notes if note != answer.unjudged]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + how_certain([answer.value, *(slide.value for slide in answer.slides)])

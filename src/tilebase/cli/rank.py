@@ -32,17 +32,16 @@ def rank(
     board: Annotated[str | None, Parameter(help="Print the sum and the rank of this board.")] = None,
     at: Annotated[
         str | None,
-        Parameter(help="Print the board at a sum and a rank among the boards of that sum, from 0 on: 30,17."),
+        Parameter(help="Print the board with this sum and rank, counted from 0: 30,17."),
     ] = None,
     shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Count all boards within limits, or rank one.
 
-    Counts by combinatorics, without playing: all boards, and how many of them can be states at most. Also
-    prints the memory that layers of them take; CSV and Parquet have rows by sum, and --record sizes.svg draws
-    them. A pass over all boards has three layers in memory, and the one it makes; Boolean values are bits
-    where this saves memory. Tables and the program come to these. Nothing is solved: tilebase plan says what
-    a pass takes in all, and how long.
+    Counts by combinatorics, without playing: all boards, and an upper bound of the states among them. Also
+    prints the memory that a pass over all boards needs for its four layers; tables and the program need more.
+    Boolean values are bits if this saves memory. CSV and Parquet have rows by sum, and --record sizes.svg
+    draws them. tilebase plan estimates the memory and time of a pass.
 
     tilebase rank 4x4 256
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
 from tilebase.cli.options import ShownOptions, TimeOption, parse_budget, parse_seconds
-from tilebase.cli.output import PLANNING, Shown, plannable, write_text
+from tilebase.cli.output import PLANNING, Shown, plannable
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding, claim_of
@@ -21,13 +20,14 @@ from tilebase.patterns.moves import moves_text, replay_moves
 from tilebase.patterns.rules import Rules, parse_drops, parse_rules
 from tilebase.patterns.searching import Effort
 from tilebase.patterns.tallies import Tally, tally
+from tilebase.pictures import PICTURES
 from tilebase.runtime.rows import table_text
 
 SHORTEST_SECONDS = 60.0
 """The time of a search for the shortest game without --budget."""
 SizeArgument = Annotated[str, Parameter(help="Rows x columns, such as 4x4 or 10x10.")]
 DropsOption = Annotated[str, Parameter(help="Tiles that are dropped: 2,4 (the real game) or 2.")]
-SeedOption = Annotated[int, Parameter(help="Starts the random choices; the same number gives the same game.")]
+SeedOption = Annotated[int, Parameter(help="Seed of the random choices; the same seed gives the same game.")]
 
 
 @Parameter(name="*")
@@ -36,9 +36,9 @@ class SearchOptions:
     """What a search may use, and whether it tells its progress."""
 
     budget: TimeOption = None
-    memory: Annotated[str | None, Parameter(help="Stop, undecided, when the search needs more: 16GiB.")] = (
-        None
-    )
+    memory: Annotated[
+        str | None, Parameter(help="Stop without a decision when the search needs more memory: 16GiB.")
+    ] = None
 
 
 @Parameter(name="*")
@@ -98,7 +98,7 @@ def board(
     *,
     drops: DropsOption = "2,4",
     afterstate: Annotated[
-        bool, Parameter(negative=(), help="A drop follows; otherwise the player is to move.")
+        bool, Parameter(negative=(), help="The board is one after a slide. Default: the player is to move.")
     ] = False,
     seed: SeedOption = 1,
     shown: ShownOptions = ShownOptions(),
@@ -106,8 +106,9 @@ def board(
 ) -> int:
     """Decide whether play can reach a board from the empty board, and print a game that ends with it.
 
-    Both sides want it: a drop may be on any empty cell. "Cannot be reached" is proved: every position from
-    which the board can be reached was listed. Exit status 1 if time or memory ran out before.
+    The player may also choose the cell of each drop (spawn). "Cannot be reached" is proved, by a list of
+    every position from which the board can be reached. If time or memory runs out first, the exit status is
+    1.
 
     tilebase reach board 2,4,2/4,2,4/2,4,2 --drops 2
 
@@ -140,7 +141,7 @@ def fill(
 ) -> int:
     """Print a game that fills a board with 2s and 4s: drops of 2s, and no 8 is ever made.
 
-    That no such game exists is an answer, too. Exit status 1 if none was found.
+    If no game was found, the exit status is 1, unless it is proved that none exists.
 
     tilebase reach fill 6x6
 
@@ -173,9 +174,9 @@ def shortest(
 ) -> int:
     """Find the fewest drops of 2s after which no slide is left, and print such a game.
 
-    "Proved" means that no end position of fewer drops can be reached: the search back from all of them ended.
-    Without --budget, the search has 60 seconds. Exit status 1 if the number is not proved: then the lower
-    bound and the best game are printed.
+    The number is proved if searches back from all end positions of fewer drops find no game. Without
+    --budget, they have 60 seconds. If the number is not proved, the lower bound and the best game are
+    printed, and the exit status is 1.
 
     tilebase reach shortest 4x4
 
@@ -215,19 +216,16 @@ def lemmas(
     ] = None,
     drops: Annotated[
         str,
-        Parameter(
-            help="Tiles that are dropped: 2 (the game of the thesis, whose lemmas these are) or 2,4 (the "
-            "real game)."
-        ),
+        Parameter(help="Tiles that are dropped: 2 (the game of the thesis) or 2,4 (the real game)."),
     ] = "2",
     shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Check the lemmas of Edixhoven's thesis on every position that a small board can reach.
 
-    Prints a row for each lemma: on how many occasions it was checked, on how many it fails, and the first of
-    these. Exit status 1 if one fails. A lemma with no case was not tested by this board. A lemma that is not
-    stated for these rules is not checked. With --drops 2,4 some lemmas have another statement: what is
-    printed is what was checked.
+    Prints for each lemma the number of cases that were checked, the number that fail, and the first of these.
+    If one fails, the exit status is 1. A lemma without cases was not tested by this board. A lemma that is
+    not stated for these rules is not checked. With --drops 2,4 some lemmas are stated differently; the
+    statement that was checked is printed.
 
     tilebase reach lemmas 3x3
 
@@ -266,7 +264,8 @@ def lemmas(
 def replay(
     size: SizeArgument,
     moves: Annotated[
-        str, Parameter(help="Slides U, D, L, R and drops (row,column), as (1,1)D(1,2); of a 4 (1,2)=4.")
+        str,
+        Parameter(help="Slides U, D, L, R and drops (row,column), such as (1,1)D(1,2); (1,2)=4 drops a 4."),
     ],
     *,
     play: PlayOptions = PlayOptions(),
@@ -275,8 +274,9 @@ def replay(
 ) -> int:
     """Play a sequence of moves by the plain rules, and print every position.
 
-    A game begins on the empty board with a drop. --record game.svg draws it as a strip of boards. Exit
-    status 2, with the number of the move (of the slide, in a deterministic game), if a move is not possible.
+    A game begins on the empty board with a drop. --record game.svg draws it as a strip of boards. If a move
+    is not possible, its number is printed (in a deterministic game that of the slide), and the exit status is
+    2.
 
     tilebase reach replay 1x3 "(1,1)R(1,1)R(1,1)"
 
@@ -284,7 +284,9 @@ def replay(
 
     tilebase reach replay 3x3 RRRDRDUDURRL --deterministic --record game.svg
     """
-    show = shown.checked((".svg",), plotted=False)
+    from tilebase.pictures.vector import draw_svg
+
+    show = shown.checked(PICTURES, plotted=False)
     game = replay_moves(size, moves, drops=drops, **vars(play))
     words = ["start", *(moves_text(game.rules, (move,)) or "drop" for move in game.moves)]
     rows = [
@@ -292,13 +294,8 @@ def replay(
         for number, (what, board) in enumerate(zip(words, game.boards, strict=True))
     ]
 
-    def draw(_plots: Any, file: Path) -> None:
-        from tilebase.pictures.drawing import with_metadata
-
-        write_text(with_metadata(game.strip()), file)
-
-    document = game.as_dict() | {"positions": rows}
-    show.write(rows, document, game=_rules_text(game.rules), draw=draw)
+    document, rules = game.as_dict() | {"positions": rows}, _rules_text(game.rules)
+    show.write(rows, document, game=rules, draw=lambda _, file: draw_svg(game.strip(), file))
     return 0
 
 
@@ -310,8 +307,8 @@ def checkerboard(
     drops: Annotated[
         str | None,
         Parameter(
-            help="Tiles that are dropped: 2 (the game of the thesis) or 2,4 (the real game). Default: rows "
-            "for both; with --deterministic, --count or --search 2 alone."
+            help="Tiles that are dropped: 2 (the game of the thesis) or 2,4 (the real game). Default: "
+            "rows for both; with --deterministic, --count or --search only 2."
         ),
     ] = None,
     colouring: Annotated[str, Parameter(help="The tile in the upper left corner: 2, 4 or both.")] = "both",
@@ -324,14 +321,14 @@ def checkerboard(
     shown: ShownOptions = ShownOptions(),
     run: SearchOptions = SearchOptions(),
 ) -> int:
-    """Say whether a board can be filled with a checkerboard of 2s and 4s.
+    """Decide whether a board can be filled with a checkerboard of 2s and 4s.
 
     The drops (spawns) help, unless the game is deterministic. Prints the verdict for each colouring with its
-    reason, first in the real game, then if only 2s are dropped; and a sequence of moves that `tilebase reach
-    replay` accepts (without --deterministic if it shows drops). With --count, also how many sequences there
-    are, those that are symmetric to each other included.
+    reason, first in the real game, then with drops of 2s only. Also prints a sequence of moves that `tilebase
+    reach replay` accepts (without --deterministic if it shows drops). --count prints the number of sequences,
+    symmetric ones included.
 
-    Exit status 1 if a verdict is not decided, or if the sequences cannot be counted.
+    If a verdict is not decided, or the sequences cannot be counted, the exit status is 1.
 
     tilebase reach checkerboard 3x5
 
@@ -439,6 +436,6 @@ def _findings(verdicts: list[Checkerboard], counted: Tally | None) -> Iterator[F
             yield from one.found(f"sequences of moves to {one.name}", f"{counted[one.colouring]:,}", "exact")
 
 
-reach = App(name="reach", help="Decide which boards can be reached, as checkerboards.")
+reach = App(name="reach", help="Decide which boards play can reach, such as checkerboards.")
 for command in (board, checkerboard, fill, lemmas, replay, shortest):
     reach.command(command)

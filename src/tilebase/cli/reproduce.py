@@ -26,18 +26,18 @@ def reproduce(
         ),
     ] = None,
     *,
-    budget: Annotated[str, Parameter(help="Longest time for one line, such as 60s, 10min or 2h.")] = "60s",
+    budget: Annotated[str, Parameter(help="Longest time for one number, such as 60s, 10min or 2h.")] = "60s",
     shown: ShownOptions = ShownOptions(),
 ) -> int:
-    """Recompute every published number, and compare.
+    """Recompute published numbers, and compare them.
 
-    Prints one row a line of the fact files: what is played, published, computed, verdict, time. Lines that
-    would take longer than the budget, by a rough estimate, are not run, and most that take longer all the
-    same are stopped: they are listed with the time, and with the result of an earlier run if one was
-    recorded. A number that differs because the source is wrong is called an erratum, with its place in
-    docs/errata.md. Where a source leaves open what it counts, the number is called our own reading, and
-    agrees with nothing. What a run costs, in seconds or nodes, is compared only. Exits with 1 if a number
-    differs and nothing explains it.
+    Prints a row for each published number: the game, the published and the computed number, the verdict and
+    the time. A number that is estimated to take longer than the budget is not computed, and most runs that
+    exceed it are stopped. These rows have the time, and the recorded result of an earlier run, if there is
+    one. If a number differs because the source is wrong, the verdict is erratum, with a link to
+    docs/errata.md. If the source leaves open what it counts, the verdict is our own reading. Times and
+    numbers of nodes are compared without a verdict on the source. If a number differs without an explanation,
+    the exit status is 1.
 
     tilebase reproduce lees-miller --budget 10min
     """

@@ -31,7 +31,7 @@ def review(
     table: Annotated[
         str,
         Parameter(
-            help="Folder, zip file or URL of a table, or a folder of tables. Without it, your library.",
+            help="Folder, zip file or URL of a table, or a folder of tables. Default: your library.",
             allow_leading_hyphen=True,
         ),
     ],
@@ -42,12 +42,12 @@ def review(
     objective: LabelOption = None,
     shown: ShownOptions = ShownOptions(),
 ) -> int:
-    """Say which slides of a game lost how much.
+    """Find the slides of a game that lost most.
 
-    The game is a saved game, a replay of 2048verse.com, or a list of positions, one a line, from which
-    the slides are inferred. Prints how often the slides were best, what they lost, and the largest
-    losses. Every other format has every position. A table of a formation takes the game as it was
-    played, and positions that it does not hold count as unknown.
+    The game is a saved game, a replay of 2048verse.com, or a list of positions, one on each line, from which
+    the slides are inferred. Prints how often the slides were best, what they lost, and the largest losses;
+    other formats have every position. For a formation, give the game as it was played; positions that the
+    table does not contain count as unknown.
 
     tilebase review 3x3-512/ game.json
 
@@ -136,9 +136,11 @@ def _read(game: str) -> str:
 
 def _described(found: Review) -> str:
     """Return the summary, the largest losses, and slides that are not judged."""
+    from tilebase.game.records import POSITIONS
     from tilebase.questions.review import MOST_DROPS
 
-    text = f"{found.form}, {len(found.moves):,} positions: {found.meaning}\n\n" + table_text(_summary(found))
+    form = "" if found.form == POSITIONS else f"{found.form}, "
+    text = f"{form}{len(found.moves):,} positions: {found.meaning}\n\n" + table_text(_summary(found))
     drops = []
     for move in found.drops:
         worth, best = (_worth(one, found, move.loss or 0) for one in (move.slide_value, move.value))

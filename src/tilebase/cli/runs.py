@@ -18,14 +18,14 @@ def runs(
         bool, Parameter(negative=(), help="Delete the runs, apart from those of running commands.")
     ] = False,
     older_than: Annotated[
-        str | None, Parameter(help="Only runs that wrote nothing for so long: 90min, 2h, 7d.")
+        str | None, Parameter(help="Only runs that have written nothing for this time: 90min, 2h, 7d.")
     ] = None,
     shown: ShownOptions = ShownOptions(),
 ) -> int:
     """List or delete the folders of runs.
 
-    A command without --work or -o works in a folder of its own, deletes it at the end, and continues there
-    after a kill. The folders of this list are of running commands, or were left unfinished.
+    A command without --work or -o keeps its run in a folder, continues there after a kill, and deletes it at
+    the end. The list has the folders of running commands, and those that were left unfinished.
 
     tilebase runs
 

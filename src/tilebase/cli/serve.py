@@ -24,7 +24,7 @@ class ServerOptions:
         "127.0.0.1"
     )
     port: Annotated[int, Parameter(help="Port to listen on; 0 takes a free one.")] = 2048
-    rate: Annotated[float, Parameter(help="Probes per second that one client may ask.")] = 10_000.0
+    rate: Annotated[float, Parameter(help="Probes per second that one client may request.")] = 10_000.0
     browse: Annotated[bool, Parameter(name="--open", negative=(), help="Open the page in the browser.")] = (
         False
     )
@@ -34,8 +34,8 @@ def serve(
     what: Annotated[
         tuple[str, ...],
         Parameter(
-            help="Tables, winning sets, certificates, folders of tables; or a shape and a goal, or with "
-            "--formation a goal, which is solved first."
+            help="Tables, winning sets, certificates, folders of tables; or a game to solve first: a "
+            "shape and a goal, or with --formation a goal."
         ),
     ] = (),
     /,
@@ -51,8 +51,8 @@ def serve(
 ) -> int:
     """Play, train and review in the browser.
 
-    Browse tables, and ask them over HTTP. The page and the interface need no network but this machine's own.
-    api/openapi.json describes the interface. Ctrl-C stops the server.
+    Serves a page and an HTTP interface, which api/openapi.json describes. Both work without a network. Ctrl-C
+    stops the server.
 
     tilebase serve 3x3-512/
 

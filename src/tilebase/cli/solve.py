@@ -24,7 +24,7 @@ from tilebase.cli.options import (
     WorkOption,
     make_game,
 )
-from tilebase.cli.output import PLANNING, Shown, plannable, signature
+from tilebase.cli.output import PLANNING, Shown, how_certain, plannable, signature
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import claim_of, layers_checksum
@@ -56,10 +56,10 @@ class EngineOptions:
     space: Annotated[
         str | None,
         Parameter(
-            help="reachable: the positions that occur, counted first; all: every board within the limits, "
-            "by perfect index, without counting; cuda: all, by a GPU; auto: what takes less time, but "
-            "reachable with -o. Default: auto with masks, all for bounds within limits that need no table, "
-            "else reachable."
+            help="reachable: the positions that occur, counted first; all: every board within the "
+            "limits, without counting; cuda: all, on a GPU; auto: the quicker of the two, with -o "
+            "reachable. Default: auto with masks, all for bounds within limits without a table, "
+            "otherwise reachable."
         ),
     ] = None
     down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None
@@ -69,8 +69,8 @@ class EngineOptions:
         str | None,
         Parameter(
             group=USED,
-            help="Disk to use, such as 30GB; default: what is free. Layers that do not fit are counted "
-            "twice.",
+            help="Disk to use, such as 30GB; default: the free space. Layers that do not fit are "
+            "counted twice.",
         ),
     ] = None
 
@@ -84,15 +84,15 @@ class TableOptions:
         Path | None,
         Parameter(
             name=["--output", "-o"],
-            help="Folder for a table that can be probed; the same command continues there, others "
-            "add objectives.",
+            help="Folder for a table to probe; the same command continues there, with other objectives "
+            "it adds them.",
         ),
     ] = None
     above: Annotated[
         float | None,
         Parameter(
-            help="Omit boards worth less than this under the first objective, such as 0.5; "
-            "probes then say that their value is below it."
+            help="Omit boards worth less than this under the first objective, such as 0.5; a probe "
+            "prints that their value is below it."
         ),
     ] = None
 
@@ -111,11 +111,11 @@ def values(
 ) -> int:
     """Solve a game: the value of every position.
 
-    By backward induction. Prints the value of the start, averaged over the two random tiles, or over the
-    start boards of a formation, which are listed too. A record in JSON has the values by sum. Values are
-    floats, rounded in each step; guaranteed, survival, longest, highest and fewest are exact; lower and upper
-    are proved, in integers rounded outward, and each comes with a sentence that can be cited. With -o all
-    values are kept as a table for probe, play, evaluate and thin.
+    Prints the value of the start: the mean over the two random tiles, or over the start boards of a
+    formation, which are also listed; for guaranteed and survival the least over them, for longest, highest
+    and fewest the best. These five are exact; lower and upper are proved, in integers rounded outward, each
+    with a sentence to cite; the others are floats, rounded in each step. -o saves all values as a table for
+    probe, play, evaluate and thin. A record in JSON has the values by sum.
 
     tilebase solve 3x3 512 -o 3x3-512/
 
@@ -204,9 +204,9 @@ def exact(
     play: Annotated[
         str,
         Parameter(
-            help="best; worst, the play that makes the value worst; fastest, the expected slides of a won "
-            "game by the fastest of the plays that win most often; undo, where the player may take back one "
-            "spawn."
+            help="best; worst, which makes the value as bad as possible; fastest, the expected slides "
+            "of a won game, by the fastest play among those that win most often; undo, which may "
+            "take back one spawn."
         ),
     ] = "best",
     shown: ShownOptions = ShownOptions(),
@@ -257,9 +257,8 @@ def _write(
     if above is not None and solution.complete:
         rows.insert(1, _kept(table, title, above))
     found = list(solution.start.values())
-    text = (
-        table_text(rows) + _cited(bounds, show.record) + _recorded(solution.game, solution.objectives, found)
-    )
+    text = table_text(rows) + how_certain(found) + _cited(bounds, show.record)
+    text += _recorded(solution.game, solution.objectives, found)
     show.write(
         rows, partial(_document, solution, bounds, table), data=_values(solution), text=text,
         game=solution.game,

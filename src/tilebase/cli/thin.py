@@ -26,18 +26,18 @@ def thin(
         Parameter(help="Keep states that optimal play visits with at least this probability: 1e-7."),
     ] = None,
     above: Annotated[
-        float | None, Parameter(help="Keep boards of at least this value instead, whoever visits them: 0.5.")
+        float | None, Parameter(help="Keep boards of at least this value, visited or not: 0.5.")
     ] = None,
     objective: LabelOption = None,
     shown: ShownOptions = ShownOptions(),
 ) -> int:
-    """Write a smaller table, and say what is left out.
+    """Write a smaller table, and print what it omits.
 
-    With --visited: the states that optimal play visits. The probability of a visit is computed exactly,
-    forward over the layers. Probing a state that was kept says all that the whole table says.
+    --visited keeps the states that optimal play visits, with probabilities computed exactly. A probe of such
+    a state prints the same as with the whole table.
 
-    With --above: the boards that are worth at least that value. Probing another board says that its
-    value is below. tilebase solve --above writes such a table at once.
+    --above keeps the boards that are worth at least a value. A probe of another board prints that its value
+    is below. tilebase solve --above writes such a table at once.
 
     tilebase thin 3x3-512/ --visited 1e-7 -o 3x3-512-thin/
 

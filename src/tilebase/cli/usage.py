@@ -93,7 +93,7 @@ def every_command(console: Console, options: ConsoleOptions, panel: HelpPanel) -
         console.print(Text(f"{ALL} describes these, too."))
     if _OF_ALL.get():
         wide = max(len(command) for command, _ in EXAMPLES)
-        lines = ["Environment variables (tilebase explain NAME says what each is for):"]
+        lines = ["Environment variables (tilebase explain NAME describes one):"]
         lines += [fill(" ".join(VARIABLES), 80), ""]
         lines += [f"{command:{wide}}  {what}" for command, what in EXAMPLES]
         console.print(Text("\n".join(["", *lines])), soft_wrap=True)
@@ -130,6 +130,8 @@ def _unknown(error: UnknownOptionError) -> str:
     names = [name for one in error.argument_collection if one.parse for name in one.names]
     if name == "--discount" and "--objective" in names:
         return "a discount belongs to an objective: write --objective win@0.99"
+    if name == "--threads":
+        return "there is no option --threads: this command chooses how many it uses"
     near = [one for one in NEW_TILES if name in NEW_TILES and one in names]
     near = near or get_close_matches(name, names, n=1, cutoff=NEAR)
     return f"there is no option {name}" + "".join(f", but {one}" for one in near)

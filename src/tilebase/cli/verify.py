@@ -35,7 +35,7 @@ class DerivedOptions:
 
     sample: Annotated[int, Parameter(help="Values of each objective to derive again.")] = 1000
     every: Annotated[bool, Parameter(name="--all", negative=(), help="Derive all values again.")] = False
-    seed: Annotated[int, Parameter(help="Of the random sample.")] = 0
+    seed: Annotated[int, Parameter(help="Seed of the random sample.")] = 0
     cluster: ClusterOption = None
 
 
@@ -65,18 +65,17 @@ def verify(
         ),
     ] = False,
     against: Annotated[
-        Path | None, Parameter(help="Compare the files of a table with the SHA-256 sums in this list, too.")
+        Path | None, Parameter(help="Also compare the files of a table with the SHA-256 sums in this list.")
     ] = None,
     derived: DerivedOptions = DerivedOptions(),
     shown: ShownOptions = ShownOptions(),
 ) -> int:
     """Check a table, a run, a winning set or a certificate.
 
-    Every byte by its checksum, values and proofs by the rules. In a folder that holds tables in subfolders,
-    each of them. Of a table, values are derived again by the plain rules; of a winning set, nothing is. Of a
-    certificate, all of the proof is checked, and what it proves is said; this checker is one file of Python
-    without any of the kernels or the solver, and runs on its own: python src/tilebase/check.py FILE. Exits
-    with 1 if anything is wrong.
+    Compares every byte with its checksum. Of a table, also derives values again by the plain rules. Of a
+    certificate, checks the whole proof and prints what it proves; this checker is one file of Python without
+    kernels and solver, and runs on its own: python src/tilebase/check.py FILE. In a folder of tables, checks
+    each. If anything is wrong, the exit status is 1.
 
     tilebase verify run/
 
@@ -362,12 +361,13 @@ def _board(header: dict[str, Any]) -> str:
 def _start(header: dict[str, Any]) -> str:
     """Return where the game begins, in words."""
     states, afters = header["starts"], header.get("afterstates", [])
-    texts = [",".join(map(_tile, word)) for word in [*states, *afters]]
+    width = int(header["shape"].rpartition("x")[2])
+    texts = [by_rows([*map(_tile, word)], width) for word in [*states, *afters]]
     first = ", a spawn first" if afters and not states else ""
     if not texts:
         return "the empty board"
     if len(texts) == 1:
-        return f"the board {texts[0]}{first}"
+        return f"the board {texts[0]}, up to symmetry{first}"
     return f"each of {len(texts)} starts{first}, the first of them {texts[0]}"
 
 

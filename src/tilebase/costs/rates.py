@@ -146,18 +146,26 @@ def busy() -> str:
     if load <= processors:
         return ""
     return (
-        f"other programs keep this machine busy (load {load:.1f}, {processors} processors): at present all "
-        f"takes about {1 + load / processors:.2g} times as long as is said"
+        f"this machine is busy (load {load:.1f}, {processors} processors): all takes about "
+        f"{1 + load / processors:.2g} times as long"
     )
+
+
+def is_first() -> bool:
+    """Return whether no run has compiled kernels on this machine."""
+    folder = cache_folder()
+    return folder is not None and not any(folder.glob("*/*.nbc"))
 
 
 def doubts() -> list[str]:
     """Return where the estimates of this process may not hold, as clauses."""
     found = [told] if (told := busy()) else []
+    if is_first():
+        found.append("the first run on this machine compiles kernels, which takes about 10 seconds more")
     if ASSUMED:
         what = " or ".join(name for engine, name in RUNS.items() if engine in ASSUMED)
         found.append(
-            f"no run of {duration(LEAST_SECONDS)} or more to {what} is known here, so this machine is taken "
-            "to be as fast as that of docs/performance.md"
+            f"no run of {duration(LEAST_SECONDS)} or more to {what} is known here: these times are of the "
+            "machine of docs/performance.md"
         )
     return found

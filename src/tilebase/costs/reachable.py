@@ -333,24 +333,24 @@ def calling(game: Game, states: float, state_bytes: int) -> Estimate:
 
 @dataclass(frozen=True)
 class TableSize:
-    """What the table of a formation and a goal holds, and what solving it takes.
+    """The contents of the table of a formation and a goal, and the cost of solving it.
 
     Attributes
     ----------
     formation, goal:
         The formation, and the tile that wins.
     boards:
-        How many boards lie within the rules below the horizon, without symmetry; exact.
+        The exact number of boards within the rules below the horizon, without symmetry.
     positions, measured:
-        How many positions the table holds; exact if it was measured, else an estimate.
+        The number of positions in the table; exact if it was measured, else an estimate.
     chance:
         The probability to win from the start under optimal play, in float64; None if no table was solved.
     cpu_seconds:
-        Of one thread, to solve for the probability to win in float64.
+        CPU seconds of one thread to solve for the probability to win in float64.
     memory, disk:
-        Bytes that the run needs at least, and bytes of the table.
+        The least memory of the run, and the size of the table, in bytes.
     possible:
-        Whether the engine has tables for such boards; if not, it refuses whatever memory there is.
+        Whether the engine has tables for such boards; if not, it refuses the game whatever the memory.
     """
 
     formation: Formation
@@ -386,7 +386,8 @@ class TableSize:
 
 
 def size_of_table(formation: Formation, goal: int) -> TableSize:
-    """Return what the table of a formation and a goal holds, and what solving it takes; nothing is solved.
+    """Return the contents of the table of a formation and a goal, and the cost of solving it; nothing is
+    solved.
 
     Raises `GameError` if the formation cannot make the goal.
 

@@ -187,7 +187,7 @@ def boards_by_sum_and_max(game: Game) -> dict[int, dict[int, int]]:
 
 
 def bound(game: Game) -> BoundResult:
-    """Upper bounds on how many states there are, by sum, without and with symmetry.
+    """Return upper bounds of the number of states, by sum, without and with symmetry.
 
     >>> bound(Game("2x2", 32)).possible
     529

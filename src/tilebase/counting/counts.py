@@ -51,8 +51,8 @@ class CountResult(Reported):
     Attributes
     ----------
     game, lookahead:
-        The counted game.  With `lookahead`, states that are won or lost within one move are left out,
-        as in Lees-Miller's partial build.
+        The counted game.  `lookahead` omits states that are won or lost within one move, as Lees-Miller's
+        partial build does.
     sums:
         ``sums[i]`` is the tile sum of layer i, ascending.
     states:
@@ -63,11 +63,11 @@ class CountResult(Reported):
         Live states with a slide that makes the goal.  Boards that hold the goal are not
         counted, since the game is over.
     afterstates:
-        Boards after a slide, goal not reached; with an empty start, the empty board too.
+        Boards after a slide, without the goal; with an empty start, also the empty board.
     raw_states, raw_live:
-        The same without symmetry: every state weighted with its orbit size.  If a symmetry changes the
-        start, these count what is reachable from the start or one of its images, and are shown under
-        names that say so (`shown_names`).  How many of these states the start itself reaches is not counted.
+        The same without symmetry: every state has the weight of its orbit size.  If a symmetry changes the
+        start, these count the boards that are reachable from the start or one of its images, and are shown
+        under other names (`shown_names`).  Those reachable from the start alone are not counted.
     complete:
         False if counting stopped at ``up_to`` before the last layer.
     """
@@ -105,11 +105,11 @@ class CountResult(Reported):
 
     @property
     def totals(self) -> dict[str, int]:
-        """All of `FIELDS`, summed, by the names under which they are shown."""
+        """The sums of all `FIELDS` over all layers, by the names under which they are shown."""
         return {name: self.total(field) for field, name in shown_names(self.game).items()}
 
     def rows(self, by: tuple[str, ...] = ("sum",)) -> Iterator[dict[str, int]]:
-        """Yield one dictionary per row of the table, which is grouped by ``sum``, ``max``, both or neither.
+        """Yield a dictionary for each row of the table, grouped by ``sum``, ``max``, both or neither.
 
         Rows with only zeros are left out.  ``max`` is a tile, not an exponent (0 for a board
         without tiles).
@@ -138,7 +138,7 @@ class CountResult(Reported):
         return layers_checksum(self.layers)
 
     def asked(self) -> tuple[Finding, ...]:
-        """Return the counts of all layers, or of those that were counted."""
+        """Return the counts of all layers that were counted."""
         what = "states, live states and afterstates, up to symmetry"
         if self.lookahead:
             what += ", without states that are won or lost within one move"

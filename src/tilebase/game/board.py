@@ -8,7 +8,6 @@ It is drawn as SVG, which notebooks show and which stands alone as a file.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -54,9 +53,9 @@ class Board:
     Raises
     ------
     BoardError
-        If the game has no such board.  A won board is accepted, since `slides` leads to it, and can
-        be drawn.  But it has no key and is not read back, since the game is over.  The same holds for
-        a board with a tile that is too large for a key.
+        If the game has no such board.  A won board is accepted and can be drawn, since `slides` leads to it.
+        But it has no key and cannot be read back, since the game is over.  The same holds for a board with a
+        tile that is too large for a key.
 
     >>> Board.parse(Game("2x2", 32), "2,4/0,8").slides()["down"].text
     '0,4/2,8'
@@ -81,7 +80,7 @@ class Board:
 
     @classmethod
     def parse(cls, game: Game, text: str) -> Board:
-        """Return the board of a text, a key as ``0x...`` or a picture as `unicode` draws it.
+        """Return the board of a text, as `Game.parse` reads it, or a picture as `unicode` draws it.
 
         Raises `BoardError` if this is not a board of the game.
         """
@@ -92,9 +91,8 @@ class Board:
     def read(cls, game: Game, board: object) -> Board:
         """Return the board of any form in which boards are written.
 
-        `board` is a `Board`; text as `parse` reads it; the hexadecimal digits of the exponents, one
-        per cell, as 2048verse writes them; JSON, a list of tiles or of rows, or an object with such a
-        list as ``board``; a packed key; or an array of tiles.  Raises `BoardError`.
+        `board` is a `Board`; text as `parse` reads it; JSON, a list of tiles or of rows, or an object with
+        such a list as ``board``; a packed key; or an array of tiles.  Raises `BoardError`.
 
         >>> Board.read(Game("2x2", 32), "1203") == Board.read(Game("2x2", 32), "[[2, 4], [0, 8]]")
         True
@@ -106,8 +104,6 @@ class Board:
             text = board.strip()
             if text[:1] in ("[", "{"):
                 return cls.from_numpy(game, _from_json(game, text))
-            if re.fullmatch(rf"[0-9a-fA-F]{{{game.cells}}}", text) and game.cells > 1:
-                return cls(game, game.check([int(digit, 16) for digit in text]))
             return cls.parse(game, text)
         if isinstance(board, int | np.integer):
             return cls.from_key(game, int(board))
@@ -217,7 +213,7 @@ class Board:
     def spawns(self) -> list[tuple[Board, Fraction]]:
         """Return the states that a spawn on this board makes, with their probabilities.
 
-        None at the horizon.
+        There are none at the horizon.
         """
         return [(Board(self.game, state), p) for state, p in self.game.spawns(self.cells)]
 

@@ -355,7 +355,8 @@ class Boards:
     # -- boards as text and keys -----------------------------------------------------------------
 
     def parse(self, text: str) -> Cells:
-        """Read a board from text: tiles by rows, or a packed key as ``0x...``.
+        """Read a board from text: tiles by rows, a packed key as ``0x...``, or the hexadecimal digits of its
+        exponents, one per cell, as 2048verse writes them.
 
         Tiles are numbers, ``.``, ``-``, ``_`` or 0 for an empty cell, ``x`` for an
         unmergeable tile, ``#`` for a wall; blanks, commas, slashes and semicolons separate.

@@ -56,7 +56,7 @@ KEYS = ("name", "masks", "goal_cells", "starts", "extra", "horizon")
 
 @dataclass(frozen=True)
 class Formation:
-    """Where large tiles x stand, where the goal wins, and where play starts; `game` makes a game of it.
+    """Cells of large tiles x, cells on which the goal wins, and starts; `game` makes a game of them.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ class Formation:
     starts:
         Boards after a slide: ``"2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x"``.  Each is as probable as the others.
     extra:
-        There are ``goal // 2 + extra`` steps; None if the formation has a horizon or none.
+        There are ``goal // 2 + extra`` steps; None if there is a horizon, or no end.
     horizon:
-        The sum at which play ends, whatever the goal is; None if `extra` says it.
+        The sum at which play ends, whatever the goal is; None if `extra` gives it.
 
     Raises
     ------
@@ -137,7 +137,7 @@ class Formation:
 
     @property
     def free_cells(self) -> int:
-        """How many cells the x and walls leave to other tiles."""
+        """The number of cells without an x or a wall."""
         return self.grid.cells - len(self.x_cells) - len(self.walls)
 
     @cached_property
@@ -167,7 +167,7 @@ class Formation:
 
     @property
     def picture(self) -> str:
-        """Where the x and walls stand at the first start; goal cells are ``o`` if these are not all cells."""
+        """The x and walls of the first start; goal cells are ``o`` unless all cells are."""
         words = [
             "x" if cell in self.x_cells
             else "#" if cell in self.walls
@@ -181,7 +181,7 @@ class Formation:
 
     @property
     def least_goal(self) -> int:
-        """The least goal for which the formation says how long play takes."""
+        """The least goal for which the formation has an end of play."""
         goal = max(8, 2 * max(map(max, self._tiles)))
         while self.extra is not None and 2 * (goal // 2 + self.extra - 2) <= 0:
             goal *= 2
@@ -215,8 +215,8 @@ class Formation:
         spawn:
             The probability of a spawned 4.
         horizon, steps:
-            The sum at which play ends, or the number of layers that the source would have, in place of what
-            the formation says.  ``horizon = start_sum + 2 * (steps - 2)``.
+            The sum at which play ends, or the number of layers in the sense of the source, in place of those
+            of the formation.  ``horizon = start_sum + 2 * (steps - 2)``.
         goal_sum:
             Play is won as soon as a spawn makes this sum; there is no goal tile, and no horizon unless named.
         at_least:
@@ -319,7 +319,7 @@ def goal_of(game: Game) -> tuple[int | None, bool]:
 
 @cache
 def formations() -> tuple[Formation, ...]:
-    """Return all formations that have a name, in the order of the source.
+    """Return all named formations, in the order of the source.
 
     >>> len(formations())
     26
@@ -349,10 +349,10 @@ def formation_of(game: Game) -> Formation | None:
 
 
 def formation(name_or_path: str | Path) -> Formation:
-    """Return the formation of a name, in upper or lower case, or of a TOML file (see the module).
+    """Return the formation with a name, in upper or lower case, or of a TOML file (see the module).
 
-    Raises `GameError` if no formation has this name or the file holds none, and `StorageError` if
-    the file cannot be read.
+    Raises `GameError` if no formation has this name or the file has none, and `StorageError` if the file
+    cannot be read.
 
     >>> formation("ll").name
     'LL'

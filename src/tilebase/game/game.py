@@ -72,20 +72,19 @@ class Game(Boards):
     spawn:
         The spawn law: the probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s.
     start:
-        ``"two-tiles"``: two random tiles, as in the original game; ``"empty"``: one spawn on
-        the empty board comes first; a board as text, with the player to move; or ``"after "`` and
-        a board, or several with ``|`` between them: one of these, each with the same probability, and a
-        spawn on it comes first.
+        ``"two-tiles"``: two random tiles, as in the original game.  ``"empty"``: one tile is spawned on the
+        empty board.  A board as text: the player moves first.  ``"after "`` and a board, or several with
+        ``|`` between them: a tile is spawned on one of them, each with the same probability.
     limits:
         The largest tile allowed on each cell, in row-major order, as text (``"16,16/16,8"``) or numbers, or
         one number for all cells; None for no limits.
     pattern:
-        Tiles on cells that win, as the goal does.  A pattern wins only if the board holds it after a
-        slide: one that a spawn completes must still be there after the next slide.  It is written as a
-        board with ``*`` for any tile or none, such as ``"64,32,*/*,*,*"``.  Several patterns have ``|``
-        between them; one is enough.  ``"lemma1"``: the first row begins with the tiles T/2, T/4
-        and the second with T/8, T/16, T/16, for the goal T of 64 or more (Slizkov, lemma 1).
-        ``"pair"``: any two neighbouring tiles T/2; ``"two"``: any two tiles T/2.  None for no pattern.
+        Tiles on cells that win, as the goal does, written as a board with ``*`` for any tile or none, such as
+        ``"64,32,*/*,*,*"``.  A pattern wins only if the board has it after a slide: if a spawn completes it,
+        it must still be there after the next slide.  Several patterns have ``|`` between them; one is enough.
+        ``"lemma1"``: the first row begins with the tiles T/2, T/4 and the second with T/8, T/16, T/16, for
+        the goal T of 64 or more (Slizkov, lemma 1). ``"pair"``: any two neighbouring tiles T/2; ``"two"``:
+        any two tiles T/2.  None for no pattern.
     goal_sum:
         The sum of the tiles that wins, an even number: a board is won as soon as a spawn makes its sum
         that large, even if no slide is left.  None for no such sum.
@@ -94,12 +93,12 @@ class Game(Boards):
     unmergeable:
         Indices of the cells that hold an unmergeable tile at the start.
     masks:
-        Where the x must stand after each slide: pictures as ``"..../..../..xx/xxxx"``, with ``|`` between
-        several, or lists of cells.  Each cell of one of the masks must hold an x.  Endgame tables call this a
-        formation.  Empty: x may stand anywhere.
+        The cells that must hold an x after each slide: pictures such as ``"..../..../..xx/xxxx"``, with ``|``
+        between several, or lists of cells.  Each cell of one of the masks must hold an x.  Endgame tables
+        call this a formation.  Empty: x may be anywhere.
     horizon:
-        The sum of the tiles at which the game ends: no tile is spawned on a board, not won, that has this
-        sum or more after a slide.  None to play on.
+        The sum of the tiles at which the game ends: if a board after a slide has this sum or more, and is not
+        won, no tile is spawned on it.  None to play on.
 
     Raises
     ------
@@ -232,7 +231,7 @@ class Game(Boards):
 
     @property
     def goal_fits(self) -> bool:
-        """Whether limits allow a win: a pattern, the goal sum, or two tiles of goal // 2 in one line."""
+        """Whether limits allow a pattern, the goal sum, or two tiles of goal // 2 in one line."""
         if any(self.patterns) or (self.goal_sum is not None and self.goal_sum <= self.largest_sum):
             return True
         if self.goal_exponent is None:
@@ -247,7 +246,7 @@ class Game(Boards):
         return [[(e, p / max(empty, 1)) for e, p in chances] for empty in range(self.cells + 1)]
 
     def slide_any(self, cells: Sequence[int], direction: str, x: int | None = None) -> Cells:
-        """Slide a board without regard to goal and limits; it may stay as it is.
+        """Slide a board without regard to goal and limits; a board that does not change is returned, too.
 
         `x` is the code that never merges: 0 for none, None for that of the game.
         """
@@ -336,7 +335,7 @@ class Game(Boards):
         return result
 
     def spawns(self, cells: Sequence[int]) -> list[tuple[Cells, Fraction]]:
-        """Return the states a spawn can lead to, with probabilities that sum to 1.
+        """Return the states that a spawn can make, with probabilities that sum to 1.
 
         Empty if the board is full, or its sum has reached the horizon.
         """

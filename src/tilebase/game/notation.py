@@ -95,7 +95,7 @@ def split_cells(text: str) -> list[str]:
 
 
 def read_board(text: str, grid: Grid, walls: Collection[int], x: int, game: object) -> Cells:
-    """Return the exponents of a board from text: tiles by rows, or a packed key as ``0x...``.
+    """Return the exponents of a board from text: tiles by rows, their digits, or a packed key as ``0x...``.
 
     `x` is the code of an unmergeable tile, 0 if there are none; messages name `game`.  Whether the game
     allows the tiles is not checked.  Raises `BoardError`.
@@ -103,13 +103,24 @@ def read_board(text: str, grid: Grid, walls: Collection[int], x: int, game: obje
     stripped = text.strip().lower()
     if re.fullmatch(r"0x[0-9a-f]+", stripped):
         return unpack(int(stripped, 16), grid)
+    if re.fullmatch(rf"[0-9a-f]{{{grid.cells}}}", stripped) and grid.cells > 1:
+        return tuple(int(digit, 16) for digit in stripped)
     words = split_cells(stripped)
     if len(words) != grid.cells:
         raise BoardError(
             f"{text!r} has {count_of(len(words), 'cell')}; a {grid} board has {grid.cells}: "
             "separate cells by blanks or commas and rows by /"
         )
-    return tuple(read_cell(word, cell, walls, x, game) for cell, word in enumerate(words))
+    try:
+        return tuple(read_cell(word, cell, walls, x, game) for cell, word in enumerate(words))
+    except BoardError as error:
+        raise BoardError(f"{error}{exponents_hint(words)}") from error
+
+
+def exponents_hint(words: Iterable[object]) -> str:
+    """Return how exponents are written, for the refusal of a board whose cells may all be exponents."""
+    small = all(re.fullmatch("[0-9]|[12][0-9]|3[01]", str(word)) for word in words)
+    return "; exponents are written as hexadecimal digits, such as 1203 for 2,4/0,8" if small else ""
 
 
 def read_cell(word: str, cell: int, walls: Collection[int], x: int, game: object) -> int:

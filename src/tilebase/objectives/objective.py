@@ -164,7 +164,7 @@ def potential(game: Game, board: Cells, merge: str) -> int:
 
 @dataclass(frozen=True)
 class Objective:
-    """What the backward pass computes: the meaning, the stored type and the discount of values.
+    """The meaning, the stored type and the discount of the values that the backward pass computes.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class Objective:
     dtype:
         The type in which values are stored; empty for the first type of the objective.
     discount:
-        In (0, 1], exact; other than 1 only for objectives whose values are means.
+        In (0, 1], exact; below 1 only for objectives whose values are means.
 
     Raises
     ------
@@ -235,7 +235,7 @@ class Objective:
 
     @property
     def unit(self) -> Unit:
-        """What a value counts; with a discount it is still close to a probability, a score and so on."""
+        """The unit of a value, such as a score; discounts do not change it."""
         return self.meaning.unit
 
     @property
@@ -260,7 +260,7 @@ class Objective:
 
     @property
     def counts_end(self) -> bool:
-        """Whether a board is worth at least the largest tile on it."""
+        """Whether a board is worth at least its largest tile."""
         return bool(self.meaning.end)
 
     @cached_property
@@ -290,7 +290,7 @@ class Objective:
 
     @property
     def is_cost(self) -> bool:
-        """Whether the player makes values small: engines and files hold their negatives."""
+        """Whether the player makes values small; then engines and files have their negatives."""
         return self.lost < 0
 
     @cached_property
@@ -335,7 +335,8 @@ class Objective:
         return float(worth) if self.is_float else int(worth)
 
     def told(self, number: Any) -> Any:
-        """Return the value that users see, of a number or an array as engines hold it; of costs the negative.
+        """Return the value that users see for a number or an array of an engine; the negative if it is a
+        cost.
 
         >>> Objective("loss").told(-0.25), Objective("loss").told(0.0), Objective("win").told(0.25)
         (0.25, 0.0, 0.25)
@@ -371,7 +372,7 @@ class Objective:
         return worth * (self.discount if self.is_bound else float(self.discount))
 
     def over_spawns(self, worths: Iterable[tuple[Number, Fraction]]) -> Number:
-        """Return the values combined over spawns or over starts: their mean, the least or the largest.
+        """Return the mean, the least or the largest of values over spawns or starts.
 
         Each item is a value and its probability.
         """

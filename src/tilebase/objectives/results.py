@@ -136,7 +136,7 @@ class Solution(Reported):
         label.  It is the mean over the start states with their probabilities, or the least or the
         largest of their values, as the objective says.  Empty if the pass stopped before the start.
     positions, unit:
-        How many were solved; afterstates, or boards of a pass over all boards.
+        The number of solved afterstates, or of boards in a pass over all boards.
     starts_by_board:
         If the game starts from several boards after a slide, as formations do:
         ``starts_by_board[text][label]`` is the value of one of them.  `start` is their mean, least or largest
@@ -205,7 +205,7 @@ class Solution(Reported):
         return (Finding(board, f"{what}, of {self.unit}{most} (not complete)", solved, "exact", rules),)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON values; None for what is infinite."""
+        """Return everything as plain JSON values; None for infinite numbers."""
         layers = plain(list(self.rows()))
         boards = {board: plain(list(values.values())) for board, values in self.starts_by_board.items()}
         return claim_of(self.asked()) | {

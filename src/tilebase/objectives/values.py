@@ -112,8 +112,8 @@ def _ends(value: Known | Real) -> tuple[Number, Number]:
 class Exact(Known):
     """The optimum itself: an integer, a Boolean value or a fraction.
 
-    A value of 1 or 0 is exact where it is certain: of a position that is won or lost, of a win that is
-    forced, and where `rounding` proves it.
+    A value of 1 or 0 is exact if it is certain: the position is won or lost, the win is forced, or `rounding`
+    proves it.
     """
 
     value: int | bool | Fraction
@@ -171,12 +171,12 @@ class Rounded(Known):
     value, dtype:
         The number, and the type in which it was stored: the name of a float in `types.TYPES`.
     error:
-        How far from it the optimum can be.  This is proved (`rounding`), and usually much too large; infinite
-        if nothing is proved.
+        The largest possible distance from the optimum.  It is proved (`rounding`), and usually much too
+        large; infinite if nothing is proved.
     most:
-        1 for a probability, which cannot be larger; None for other numbers.
+        The largest possible number: 1 for a probability, otherwise None.
     complement:
-        1 minus the value, where it was computed by itself (objective `loss`); None elsewhere.
+        1 minus the value, if it was computed separately (objective `loss`); else None.
     """
 
     value: float
@@ -207,7 +207,7 @@ class Rounded(Known):
 
     @property
     def is_near_one(self) -> bool:
-        """Whether the complement is known, and so small that it has more digits than the value."""
+        """Whether the complement is known, and has more digits than the value."""
         return self.complement is not None and 0 < self.complement < SMALL
 
     def as_dict(self) -> dict[str, Any]:
@@ -311,10 +311,9 @@ class Interval(Known):
 
 @dataclass(frozen=True, repr=False)
 class Below(Known):
-    """The value of a board that a table leaves out, since it is less than a bound.  It is not a number.
+    """The value of a board that a table omits because it is less than a bound.  It is not a number.
 
-    If `reached` is false, the table does not show that play makes the board.  Then it is either worth less
-    than the bound, or not reachable.
+    If `reached` is false, the table does not show whether the board is worth less, or not reachable.
     """
 
     bound: float

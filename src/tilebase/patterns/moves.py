@@ -190,7 +190,7 @@ class Played(Reported):
 
     @property
     def drops(self) -> int | None:
-        """How many drops the game has."""
+        """The number of drops of the game."""
         return None if self.moves is None else drops_of(self.moves)
 
     @property

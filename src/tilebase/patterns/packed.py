@@ -208,7 +208,7 @@ class Backward:
 
     @property
     def positions(self) -> int:
-        """How many positions were kept."""
+        """The number of positions that were kept."""
         return sum(self.layers.values())
 
 

@@ -41,7 +41,7 @@ class Reach(Played):
     Attributes
     ----------
     rules, position, afterstate:
-        What was asked; for an afterstate, a drop follows.
+        The question; an afterstate is a board before a drop.
     reachable:
         None if it was not decided.
     moves:
@@ -49,7 +49,7 @@ class Reach(Played):
     reason:
         Why it cannot be reached, or why that is not decided.
     positions, seconds:
-        How many positions the last search kept, and the time of all.
+        The number of positions that the last search kept, and the time of all searches.
     """
 
     facts = ("board", "dropped", "afterstate", "reachable", "sequence", "reason", "positions", "seconds")
@@ -91,7 +91,7 @@ def reach(
 ) -> Reach:
     """Decide whether a board can be reached from the empty board, and find a game that ends with it.
 
-    Both sides want it: a drop may be on any empty cell.
+    The player may also choose the cell of each drop.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ def reach(
     drops:
         Which tiles are dropped: ``2`` or ``2,4``.
     afterstate:
-        Whether a drop follows; otherwise the player is to move.
+        Whether the board is one after a slide, before a drop; otherwise the player is to move.
     seconds:
-        After this time the search stops, undecided.
+        After this time the search stops without a decision.
     seed:
-        Of the random choices of the narrow searches.
+        Seed of the random choices of the narrow searches.
     use:
         The keywords of `Use`; a search that needs more memory stops, undecided, and one thread does the work.
 

@@ -77,7 +77,7 @@ class Rules:
 
     @property
     def cells(self) -> int:
-        """How many cells the board has."""
+        """The number of cells of the board."""
         return self.rows * self.columns
 
     @property

@@ -120,9 +120,9 @@ def shortest_game(size: str, *, seed: int = 1, seconds: float = math.inf, **use:
     size:
         Rows x columns, such as ``4x4``.
     seed:
-        Of the searches for a game.
+        Seed of the searches for a game.
     seconds:
-        Time for all.  What is known then is returned.
+        Time limit; then the result so far is returned.
     use:
         The keywords of `Use`: the memory is for the layers of one exhaustive search, and one thread does the
         work.

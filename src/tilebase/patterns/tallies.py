@@ -61,7 +61,7 @@ class Tally:
     twos, fours:
         How many sequences lead to the checkerboard with a 2, or with a 4, in the upper left corner.
     positions:
-        How many states were counted, over all sums.
+        The number of states that were counted, over all sums.
     largest:
         How many of them had one sum, at most.
     """

@@ -1,4 +1,4 @@
-"""The graphs of `small.layered`, which are SVG, as PDF, EPS or PNG: drawn by matplotlib.
+"""Pictures of boards, which are SVG (`small.layered`), in files: as they are, or drawn by matplotlib.
 
 Of SVG it knows what these graphs have: rectangles, circles, text, paths of lines and curves, moved groups,
 and pictures within the picture.  An attribute of an outer picture holds for the text in it, as in SVG.
@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from tilebase.pictures.drawing import picture
+from tilebase.pictures.drawing import picture, with_metadata
+from tilebase.runtime.storage import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,12 +30,15 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def draw_svg(svg: str, file: Path) -> tuple[float, float]:
-    """Draw a graph into a file, in the format of its suffix; return its width and height in inches.
+    """Draw a picture into a file, in the format of its suffix; return its width and height in inches.
 
     Raises as `drawing.picture` does.
     """
     root = ElementTree.fromstring(svg)
     width, height = _numbers(root.attrib["viewBox"])[2:]
+    if file.suffix.lower() == ".svg":
+        write_whole(file, with_metadata(svg))
+        return width / POINTS, height / POINTS
     with picture(file, width / POINTS, height / POINTS) as figure:
         figure.set_layout_engine("none")
         axes = figure.add_axes((0, 0, 1, 1))

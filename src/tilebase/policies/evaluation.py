@@ -201,30 +201,31 @@ def evaluate(
     table:
         A table in a folder on this machine, with values of `objective`.
     policy:
-        ``"random"``, ``"greedy"``, another table of the same game or the folder of one,
-        ``"module:function"``, a callable of one `Board`, an object with ``predict``, a function
-        of ``boards, allowed``, or what `tilebase.policies.as_policy` makes of another one.  The module is
-        imported, also from the current folder, so its code runs: name only modules that you trust.
+        ``"random"``, ``"greedy"``, another table of the same game or its folder, ``"module:function"``, a
+        callable of one `Board`, an object with ``predict``, a function of ``boards, allowed``, or a result of
+        `tilebase.policies.as_policy`.  The module is imported, also from the current folder, so its code
+        runs: name only modules that you trust.
     objective:
-        Label of an objective of the table whose values are means in floats.  None: the first of these.
-        A table as the policy plays by its values of this objective if it has them, and else, or with None, by
-        its first.
+        Label of an objective of the table whose values are means in floats.  None: the first of these.  If
+        the policy is a table, it plays by this objective, or if it lacks it or with None, by its first.
     states:
-        A callable is refused if it can reach more states than this.  None: `MOST_STATES` with a thinned table
-        or one of all boards, where it is not judged, but followed by the rules alone; no limit with others.
+        Refuse a callable that can reach more states than this.  None: `MOST_STATES` with a thinned table or
+        one of all boards, where the callable is not judged, but followed by the rules alone; otherwise no
+        limit.
     games, seed:
-        For a callable: play a number of random games; return their mean and its standard error.  None: exact.
+        For a callable: play this number of random games; return their mean and its standard error.  None:
+        exact.
     symmetry:
-        For a callable: what it does with turned boards, as in `tilebase.policies.judge`, which judges it;
-        `Evaluation.judged` says where it loses.  None: ``none``, but of an `ArrayPolicy` ``check``.
+        For a callable: how it treats rotated and mirrored boards, as in `tilebase.policies.judge`, which
+        judges it; `Evaluation.judged` shows where it loses.  None: ``check`` for an `ArrayPolicy`, otherwise
+        ``none``.
     use:
         Memory, threads and the like: the keywords of `Use`.
 
     Raises
     ------
     UsageError
-        If the policy does not exist or returns a slide that is not allowed, or the table does not have
-        such an objective.
+        If the policy does not exist or returns a slide that is not allowed, or the table lacks the objective.
     ResourceError
         If a callable reaches more than `states` states.
     """

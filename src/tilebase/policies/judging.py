@@ -37,7 +37,7 @@ from tilebase.policies.following import (
 )
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.runtime.rows import html_text
+from tilebase.runtime.rows import html_text, table_text
 from tilebase.tables.probe import Table, open_table
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -285,6 +285,8 @@ class Pair(NamedTuple):
         The value of the first less that of the second, or of a cost the reverse.
     shared:
         In how many states games of both slide.
+    otherwise:
+        In how many of these states they choose otherwise, each counted once.
     agreement:
         In these, 1 less the total variation distance of their slides: the mean over the visits of the first.
     apart:
@@ -296,9 +298,22 @@ class Pair(NamedTuple):
 
     difference: float
     shared: int
+    otherwise: int
     agreement: float
     apart: float
     rows: list[dict[str, Any]]
+
+    def __str__(self) -> str:
+        """Return the numbers as a table."""
+        share = f" ({share_text(self.otherwise / self.shared)})" if self.shared else ""
+        numbers = {
+            "difference": digits_text(self.difference),
+            "of it in shared states": digits_text(self.apart),
+            "shared states": f"{self.shared:,}",
+            "in which they choose otherwise": f"{self.otherwise:,}{share}",
+            "agreement, by visits": digits_text(self.agreement),
+        }
+        return table_text([{"": name, "pair": number} for name, number in numbers.items()])
 
 
 @dataclass(frozen=True)
@@ -360,7 +375,9 @@ class Comparison:
             for name, slides, regret in zip((first, second), chances, lost, strict=True):
                 rows[-1] |= {name: _chances(game.directions, slides[i]), f"{name} regret": float(regret[i])}
         agreement = float(np.average(alike, weights=met[0].visits[at[0]])) if len(keys) else math.nan
-        return Pair(other.regret - one.regret, len(keys), agreement, float(apart.sum()), rows)
+        return Pair(
+            other.regret - one.regret, len(keys), len(other_slides), agreement, float(apart.sum()), rows
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each agent, the best first."""

@@ -143,7 +143,7 @@ def simulate(
     objective: str | None = None,
     **use: Unpack[Use],
 ) -> Simulation:
-    """Play random games by a table, optimally, and compare with its value of the start.
+    """Play random games of optimal play by a table, and compare their mean with its value of the start.
 
     Raises `UsageError` unless there is at least one game, the seed is not negative and the table is a folder
     on this machine; `ResourceError` if the games do not fit into memory.

@@ -40,7 +40,7 @@ class ValueErrors:
     Attributes
     ----------
     states:
-        How many states were compared.
+        The number of states that were compared.
     bias, absolute, squared:
         The mean error, the mean of its size, and the root of the mean of its square, by weight.
     largest, board:

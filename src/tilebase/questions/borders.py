@@ -53,7 +53,7 @@ class Border:
     open:
         How many limits are undecided: 0 if the border is complete.
     lattice:
-        How many limits there are.
+        The number of limits.
     asked:
         For how many limits an engine decided whether the goal is forced.
     seconds:

@@ -43,11 +43,10 @@ class ProvedBound:
     positions:
         How many positions have values.
     seconds, bytes_moved:
-        The time, and bytes of layers read and written; of the last call, without earlier calls that it
-        continued.
+        The time, and the bytes of layers read and written, of the last call, without calls that it continued.
     layers:
-        The sum of each layer, its boards, and the CRC-32 of the values of its afterstates, from the largest
-        sum down, if checksums were asked for; empty if layers were solved before they were.
+        For each layer, from the largest sum down: the sum, the boards, and the CRC-32 of the values of its
+        afterstates.  Empty without `checksums`, or if layers had been solved before without them.
     version:
         The version of this program.
     """
@@ -85,7 +84,7 @@ class ProvedBound:
 
     @property
     def loss(self) -> Fraction:
-        """The most that rounding can have changed the bound: it is at most so far from the optimum."""
+        """The largest distance from the optimum that rounding can have caused."""
         return rounding_loss(self.game, self.dtype)
 
     @property
@@ -103,7 +102,7 @@ class ProvedBound:
         )
 
     def asked(self) -> tuple[Finding, ...]:
-        """Return the bound; a vacuous one has no sentence of its own."""
+        """Return the bound; a vacuous bound has no sentence of its own."""
         sentence = "" if self.is_vacuous else self.statement
         bound, rules = str(self.bounded), rules_of(self.game)
         return (Finding(title_of(self.game), self.objective.text, bound, self.direction, rules, sentence),)

@@ -49,16 +49,15 @@ def count(
     game:
         The game.
     lookahead:
-        Collapse states that are won or lost within one move.
+        Omit states that are won or lost within one move.
     folder:
         The folder of finished layers.  A call with the same folder and arguments continues after
         an interruption of any kind, and returns at once if all layers are finished.  None:
         a temporary folder, which is deleted at the end.
     keep:
-        What is kept in the folder: ``"counts"``, ``"afterstates"`` or ``"states"`` (these include
-        afterstates).
+        What the folder keeps: ``"counts"``, ``"afterstates"`` or ``"states"`` (which include afterstates).
     up_to:
-        Stop after the layer of this sum; the result then says that it is not complete.
+        Stop after the layer of this sum; then the result is not complete.
     work:
         Called with the `Work` at the end.
     cluster:

@@ -103,7 +103,7 @@ class ExactSolution(Reported):
     start:
         The value of the start; of `loss` the probability itself.
     afterstates:
-        How many afterstates were solved.
+        The number of afterstates that were solved.
     play:
         One of `PLAYS`.
     """
@@ -138,12 +138,12 @@ class ExactSolution(Reported):
 
     @property
     def numerator_digits(self) -> int:
-        """How many digits the numerator has."""
+        """The number of digits of the numerator."""
         return len(str(self.start.numerator))
 
     @property
     def denominator_digits(self) -> int:
-        """How many digits the denominator has."""
+        """The number of digits of the denominator."""
         return len(str(self.start.denominator))
 
     def asked(self) -> tuple[Finding, ...]:
@@ -462,14 +462,14 @@ def _decimal(value: Fraction) -> str:
 
 @dataclass(frozen=True)
 class ExactCheck:
-    """How far the floats of a table are from the exact values.
+    """The distances of the floats of a table from the exact values.
 
     Attributes
     ----------
     objective:
         The objective that was compared.
     values:
-        How many values were compared: those of all afterstates, and of the start.
+        The number of values that were compared: those of all afterstates, and of the start.
     largest_error:
         The largest distance relative to the exact value; infinite if a value is not 0 where 0 is exact.
     start_error:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -58,11 +58,11 @@ class Explanation:
 
 
 def explain(word: str) -> tuple[Explanation, ...]:
-    """Return what a word means: more than one meaning if, for example, a rule and a term have one name.
+    """Return the meanings of a word: more than one if, for example, a rule and a term have the same name.
 
-    A plural finds the singular; a name of several words without a meaning of its own, such as ``raw states``,
-    finds those of all its words.  A word without any, such as ``lemma1``, finds rules and terms that use it.
-    A kind, such as ``rules``, also finds all words of this kind, unless there are many: formations, terms.
+    A plural finds the singular.  If a name of several words, such as ``raw states``, has no meaning, it finds
+    those of all its words.  A word without a meaning, such as ``lemma1``, finds rules and terms that use it.
+    A kind, such as ``rules``, also finds all words of this kind, unless there are many (formations, terms).
 
     Raises `UsageError`, which names the nearest words, if nothing has this name.
 
@@ -76,12 +76,10 @@ def explain(word: str) -> tuple[Explanation, ...]:
         return (*_named(wanted), *(one for one in known if one.kind == kind))
     if not _named(wanted):
         wanted = _joined(word.partition(",")[0]).lstrip("-")  # of a label: afterstates, up to symmetry
-    parts = [_named(wanted)] if _named(wanted) else list(map(_named, wanted.split("-")))
-    found = tuple(dict.fromkeys(one for part in parts for one in part)) if all(parts) else ()
+    # A name such as q_left is one word; raw_states, which has no meaning of its own, is two.
+    found = _named(wanted) or _all_named(map(_joined, word.split())) or _all_named(wanted.split("-"))
     found = found or _speaking_of(wanted) or _speaking_of(wanted.replace("-", ""))
     if not found:
-        if any(parts) and len(word.split()) > 1:  # the first that is no word
-            word = wanted = next(one for one in wanted.split("-") if not _named(one))
         near = difflib.get_close_matches(wanted, [one.word.lower() for one in known], n=3, cutoff=0.6)
         hint = f"did you mean {', '.join(dict.fromkeys(near))}? " if near else ""
         raise UsageError(f"unknown word {word!r}: {hint}tilebase explain lists them all")
@@ -99,6 +97,12 @@ def _named(word: str) -> tuple[Explanation, ...]:
         for form in forms
     )
     return next(filter(None, found), ())
+
+
+def _all_named(parts: Iterable[str]) -> tuple[Explanation, ...]:
+    """Return the meanings of several words; nothing if one of them has none."""
+    found = [_named(part) for part in parts]
+    return tuple(dict.fromkeys(one for part in found for one in part)) if all(found) else ()
 
 
 def _joined(text: str) -> str:

@@ -73,16 +73,16 @@ class Forced(Reported):
     engine:
         One of `ENGINES`.
     positions:
-        Afterstates opened by the search, boards of the pass, afterstates solved by ``"reachable"``; boards of
-        the layers that were solved with diagrams.
+        How many afterstates the search opened or ``"reachable"`` solved, or how many boards the pass or the
+        diagrams solved.
     seconds:
-        The time of the last call, without earlier calls that it continued.
+        The time of the last call, without calls that it continued.
     listed:
         Boards in the certificate, if one was written.
     layers:
         Of a dense pass, the boards and the won boards of each sum, ascending.
     again:
-        What a second engine found of these layers, if one was asked.
+        What a second engine found for these layers, if one was named.
     version:
         The version of this program.
     """
@@ -138,38 +138,36 @@ def force(
     game:
         The game; of the probability of a 4, only whether it is 0, 1 or between counts.
     engine:
-        One of `ENGINES`.  None: the search.  It is replaced by a dense pass if it has not ended after 1 s
-        plus 1/10 of the estimated time of the pass, plus the time to compile its kernels if they are not
-        kept, and the pass fits into memory and 50 % of the time.
+        One of `ENGINES`.  None: the search, then a dense pass.  The pass begins if it fits into memory and 50
+        % of the time left, and the search has not ended after 1 s plus 1/10 of the estimated time of the
+        pass, plus the time to compile its kernels if they are not cached.
     folder:
-        Where the search stores decided afterstates, and the passes their layers, to continue after an
+        The folder for decided afterstates of the search and layers of the passes, to continue after an
         interruption.  None: nothing is stored.
     keep:
-        Whether the afterstates that a search has decided stay in the folder after its end, for another
-        query or a certificate.
+        Keep the afterstates that a search has decided in the folder, for another query or a certificate.
     seconds:
-        The search gives up after this time; then `Forced.forced` is None.  If it is not given and the search
-        may never end, it has `TRIED` seconds.  A pass does not give up.  But unless it is named as `engine`,
-        it begins only if it probably takes at most 50 % of the time left.
+        The search stops after this time; then `Forced.forced` is None.  Without it, a search that may never
+        end has `TRIED` seconds.  A pass does not stop.
     certificate:
         File for a proof (`search.certificates`), which the search and diagrams can make.
     again:
-        One of `again.SECOND`: a second engine that counts the boards and the won boards of each layer of a
-        dense pass again (`questions.again`).  None: no second engine.
+        One of `again.SECOND`: a second engine that counts the boards and wins of each layer of a dense pass
+        again (`questions.again`).  None: no second engine.
     cluster:
         Workers that do the large layers of a pass, as in `solve`, for the engines ``"dense"`` and
         ``"reachable"``.
     use:
-        Memory, threads and the like: the keywords of `Use`.  `anyway` is about the pass or the
-        diagrams named as `engine`; a search continues for `seconds`.
+        Memory, threads and the like: the keywords of `Use`.  `anyway` is for the pass or the diagrams named
+        as `engine`; a search continues for `seconds`.
 
     Raises
     ------
     UsageError
         If the game has no goal, the engine does not exist, or certificates do not support the game.
     ResourceError, StorageError, CorruptError, WrongGameError
-        If it does not fit into memory, the search may never end and `seconds` are not given, or
-        the folder cannot be used.
+        If it does not fit into memory, if the search may never end and `seconds` is missing, or if the folder
+        cannot be used.
     ClusterError, MissingExtraError
         If workers cannot be reached or used, or Dask is not installed.
 
@@ -374,7 +372,7 @@ class StartVerdict:
 
 @dataclass(frozen=True, repr=False)
 class Starts(Reported):
-    """From which starts of two tiles a goal can be forced: one of each orbit."""
+    """The starts of two tiles from which a goal can be forced, one of each orbit."""
 
     facts = ("game", "boards", "forced", "undecided")
 
@@ -383,7 +381,7 @@ class Starts(Reported):
 
     @property
     def boards(self) -> int:
-        """How many starts there are."""
+        """The number of starts."""
         return sum(one.boards for one in self.starts)
 
     @property

@@ -66,7 +66,7 @@ class PatternCheck(Reported):
     boards:
         Boards solved.
     fillings:
-        Boards that hold the pattern, with the player to move: all fillings of the other cells.
+        The number of boards with the pattern and the player to move: all fillings of the other cells.
     within:
         The number of slides that the player may use; None for any number.
     holds:
@@ -117,10 +117,10 @@ def check_pattern(
     """Check that the goal tile can be forced from every board that holds the pattern of a game.
 
     Only the goal tile wins here.  The limits of the game hold during play.  `fillings` are limits for the
-    other cells of the boards that hold the pattern; the default is the limits of the game.  Without both,
-    the other cells take all tiles below the goal.  A check `within` a number of slides needs fewer boards.
-    Finished layers are stored in `folder`, to continue after an interruption; None: a temporary folder.
-    `use` are the keywords of `Use`.
+    other cells of the boards that hold the pattern; the default is the limits of the game.  Without both, the
+    other cells have all tiles below the goal.  A check `within` a number of slides needs fewer boards.
+    Finished layers are stored in `folder`, to continue after an interruption; None: a temporary folder. `use`
+    are the keywords of `Use`.
 
     Raises `GameError` for invalid fillings, `UsageError` for a game without goal or pattern or an invalid
     number of slides, `ResourceError` if it does not fit into memory or takes more than a week (unless
@@ -149,14 +149,14 @@ def check_pattern(
 
 @dataclass(frozen=True, repr=False)
 class FillingSample(Reported):
-    """What the search finds out about random fillings.
+    """The results of the search for random fillings.
 
     Attributes
     ----------
     game:
         The game, with the pattern.
     won, undecided:
-        From how many fillings the goal can be forced, and for how many time ran out.
+        The number of fillings from which the goal can be forced, and of those for which time ran out.
     lost:
         The fillings from which it cannot be forced.
     seconds:
@@ -176,7 +176,7 @@ class FillingSample(Reported):
 
     @property
     def fillings(self) -> int:
-        """How many fillings were drawn."""
+        """The number of fillings that were drawn."""
         return self.won + self.undecided + len(self.lost)
 
     def asked(self) -> tuple[Finding, ...]:

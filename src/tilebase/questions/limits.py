@@ -91,7 +91,7 @@ class FoundLimits:
     path:
         The limits after each step, in order, the best last.
     tried:
-        How many limits were tried.
+        The number of limits that were tried.
     most:
         The budget of boards; None without one.
     finished:

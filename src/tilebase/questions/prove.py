@@ -56,16 +56,16 @@ def prove(
     Parameters
     ----------
     game:
-        The game; limits make it smaller, and a lower bound within them holds without them.
+        The game.  Limits make it smaller; a lower bound within them also holds without them.
     direction:
         ``"lower"`` or ``"upper"``.
     dtype:
         ``"uint64"`` (steps of 2**-52; the default for None), ``"uint32"`` or ``"uint16"``.
     precision:
-        Refuse a type whose rounding can change the bound by more; None: accept any type.
+        Refuse a type whose rounding can change the bound by more than this.  None: accept any type.
     space:
-        ``"all"``: every board within the limits, without counting; ``"cuda"``: the same, where a GPU does the
-        steps; ``"reachable"``: the reachable ones.  None: all if there are limits.
+        ``"all"``: every board within the limits, without counting; ``"cuda"``: the same, on a GPU;
+        ``"reachable"``: the reachable boards.  None: ``"all"`` if there are limits.
     folder:
         The folder of layers, to continue after an interruption.  None: a temporary folder.
     work:
@@ -73,8 +73,8 @@ def prove(
     cluster:
         Workers that do the large layers, as in `solve`.
     checksums:
-        Fill `ProvedBound.layers`, in the space ``"all"``.  The values, as many bytes as the type has, in the
-        order of `dense.index`, have the same checksums on every machine.
+        Fill `ProvedBound.layers`, in the space ``"all"``.  The checksums are the same on every machine: they
+        are those of the values as bytes, in the order of `dense.index`.
     use:
         Memory, threads and the like: the keywords of `Use`.
 

@@ -146,12 +146,12 @@ class Review:
 
     @property
     def reviewed(self) -> int:
-        """How many slides have a known loss."""
+        """The number of slides with a known loss."""
         return len(self.losses)
 
     @property
     def unknown(self) -> int:
-        """How many slides were made whose loss is not known."""
+        """The number of slides whose loss is not known."""
         return sum(bool(move.slides) and move.loss is None for move in self.moves)
 
     @property
@@ -161,12 +161,12 @@ class Review:
 
     @property
     def agreed(self) -> int:
-        """How many slides are among the best."""
+        """The number of slides that are among the best."""
         return sum(move.agreed for move in self.moves)
 
     @property
     def mistakes(self) -> int:
-        """How many slides lost a thousandth of the value or more."""
+        """The number of slides that lost a thousandth of the value or more."""
         return sum(move.mistake for move in self.moves)
 
     @property
@@ -254,21 +254,21 @@ def review(
     Parameters
     ----------
     table:
-        Any table, or where `open_table` finds it.  If its game has x that move, boards may be real boards, as
-        for `Table.probe`.
+        Any table, or its location for `open_table`.  If its game has x that move, boards may be real boards,
+        as for `Table.probe`.
     text:
-        A saved game, a replay of 2048verse.com, or a list of positions, one a line.  Slides are made by the
-        plain rules, so the game may begin before the table's and end after it.  Positions that the
-        table does not hold count as unknown.
+        A saved game, a replay of 2048verse.com, or a list of positions, one on each line.  Slides follow the
+        plain rules, so the game may begin before that of the table and end after it.  Positions that the
+        table does not contain count as unknown.
     objective:
         As for `Table.probe`.
     progress:
-        Called with how far the review is, at most ten times a second.
+        Called with the progress of the review, at most ten times a second.
 
     Raises
     ------
     BoardError
-        If the text is not a written game; the sentence has the number of the move or line.
+        If the text is not a written game; the message has the number of the move or line.
     UsageError
         If the table has no such objective.
     CorruptError

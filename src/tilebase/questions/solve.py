@@ -70,30 +70,30 @@ def solve(
     game:
         The game.
     objective:
-        Names of objectives (`objectives.objective.MEANINGS`), with types if wanted: ``"win"``,
-        ``"lower,upper"``, ``"win:float32"``; or `Objective` instances.  All are computed in one pass.
+        Names of objectives (`objectives.objective.MEANINGS`), with or without a type: ``"win"``,
+        ``"lower,upper"``, ``"win:float32"``; or `Objective` instances.  One pass computes all.
     discount:
         The discount of objectives that are given by name.
     table:
         Folder for a table, which keeps all layers and can be probed.  A call with the same
         folder continues after an interruption, and adds objectives to a table.
     folder:
-        Folder for layers while they are needed, to continue after an interruption.  Layers of values are
-        deleted when they are no longer needed.  Without table and folder: a temporary folder.
+        Folder for layers, to continue after an interruption.  Layers of values are deleted when they are no
+        longer needed.  Without table and folder: a temporary folder.
     down_to:
         Stop after the layer of this sum.  Then no table is finished, and if the start has a smaller sum,
         it has no value.
     space:
-        ``"reachable"``: the reachable positions, which are counted first; ``"all"``: every board within
-        the limits, in the order of the perfect index, without a forward pass and without stored keys.
-        Use it for games with limits, and for the values of boards that play does not reach.  ``"auto"``:
-        the one that is expected to take less time; a table is of the reachable ones.  None: ``"all"`` for
-        bounds within limits without a table, else ``"auto"`` for games with masks, ``"reachable"`` for
-        others.  ``"cuda"``: all boards, where a GPU does the steps, for the objectives win, lower, upper and
-        guaranteed; the result has no summaries of layers then, unless there is a table.
+        ``"reachable"``: the reachable positions, which are counted first.  ``"all"``: every board within the
+        limits, in the order of the perfect index, without counting and without stored keys; use it for games
+        with limits, and for boards that play does not reach.  ``"cuda"``: all boards on a GPU, for the
+        objectives win, lower, upper and guaranteed; without a table, the result has no summaries of layers.
+        ``"auto"``: the space that is expected to take less time; for a table ``"reachable"``.  None:
+        ``"all"`` for bounds within limits without a table, otherwise ``"auto"`` for games with masks, and
+        ``"reachable"`` for others.
     above:
-        Leave the boards out of the table whose value under the first objective is less than this, above 0 and
-        at most 1.  The objective must have values from 0 to 1.  Each layer is pruned as soon as it is solved
+        Omit boards from the table whose value under the first objective is less than this, above 0 and at
+        most 1.  The objective must have values from 0 to 1.  Each layer is pruned as soon as it is solved
         (`tables.pruning`).
     cluster:
         Workers that do the large layers: ``"local:4"``, the address of a Dask scheduler, the name of its

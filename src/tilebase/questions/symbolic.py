@@ -39,7 +39,7 @@ NODES_A_BOARD, FEWEST_NODES = 64, 1 << 22
 
 @dataclass(frozen=True, repr=False)
 class Symbolic(Reported):
-    """What was found with decision diagrams.
+    """The result of a solution by decision diagrams.
 
     Attributes
     ----------
@@ -48,17 +48,17 @@ class Symbolic(Reported):
     wins:
         Whether the side `method.player` wins from the start; None if memory or time ran out.
     method:
-        What was computed, and how.
+        The winning set that was computed, and the strategy.
     lines:
-        What was found for each layer or sweep line, in the order of the work.
+        The results for each layer or sweep line, in the order of the work.
     seconds:
-        Time for all of it.
+        The time of the whole work.
     reason:
-        Why the work or a file is not complete; empty if they are.
+        Why the work or a file is not complete; empty if both are.
     out_of_memory:
-        Whether memory is the reason, and not time.
+        Whether the reason is memory, not time.
     listed, exported:
-        Boards in the certificate, bytes of the exported set, if they were asked for.
+        Boards in the certificate, and bytes of the exported set, if they were written.
     version:
         The version of this program.
     """
@@ -81,17 +81,17 @@ class Symbolic(Reported):
 
     @property
     def states(self) -> int:
-        """How many states the side wins, as far as they were computed and counted."""
+        """The number of states that the side wins, among those that were computed."""
         return sum(max(line.states, 0) for line in self.lines)
 
     @property
     def afterstates(self) -> int:
-        """How many afterstates it wins, likewise."""
+        """The number of afterstates that the side wins, among those that were computed."""
         return sum(max(line.afterstates, 0) for line in self.lines)
 
     @property
     def iterations(self) -> int:
-        """How often preimages were computed."""
+        """The number of preimages that were computed."""
         return sum(line.iterations for line in self.lines)
 
     @property
@@ -163,20 +163,20 @@ def symbolic(
     game:
         The game; of the probability of a 4, only whether it is 0, 1 or between counts.
     method:
-        Who spawns, whose winning set is computed, and how.  None: the player's, against an adversary, by
-        sums.
+        The side that spawns, the side whose winning set is computed, and the strategy.  None: an adversary,
+        the player, by sums.
     seconds:
         The work stops after this time; then `Symbolic.wins` is None.
     folder:
-        Where the run writes, once a minute, what it needs to continue after an interruption; not for an
-        export or a certificate, which need all layers.  None: nothing is kept.
+        The folder in which the run saves its work once a minute, to continue after an interruption; not with
+        an export or a certificate, which need all layers.  None: nothing is kept.
     export:
-        Folder for the winning set, which ``tilebase probe`` can ask (`bdd.export`).
+        Folder for the winning set, to probe (`bdd.export`).
     certificate:
         File for a proof that ``tilebase verify`` can check.
     use:
-        Memory, threads and the like: the keywords of `Use`.  The tables of the library take all memory that
-        is given.  Progress is reported after each iteration, at most several times a second.
+        Memory, threads and the like: the keywords of `Use`.  The tables of OxiDD use all of the memory.
+        Progress is reported after each iteration, at most several times a second.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def symbolic(
     MissingExtraError
         If OxiDD is not installed.
     ResourceError
-        If a line of the board has too many contents, or the memory is too little to begin.
+        If a line of the board has too many contents, or there is too little memory to begin.
     StorageError
         If a file cannot be written.
 

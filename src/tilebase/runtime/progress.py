@@ -33,7 +33,7 @@ OFTEN = 0.1
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.  `fraction` and `seconds_left` are estimates."""
+    """The progress of a run.  `fraction` and `seconds_left` are estimates."""
 
     total: int  # sum of the layer that is worked on; of a search, its depth or its questions
     step: str  # "spawn", "slide", "write", "solve", "search", "done" and so on

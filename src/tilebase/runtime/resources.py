@@ -48,7 +48,7 @@ UNITS = {
 
 
 class Use(TypedDict, total=False):
-    """What a question may use: the keywords that `count`, `solve`, `prove`, `force` and others share.
+    """The resources of a query: the keywords that `count`, `solve`, `prove`, `force` and others share.
 
     Attributes
     ----------
@@ -56,13 +56,13 @@ class Use(TypedDict, total=False):
         Bytes to use, as a number or as text: ``"12GiB"``, ``"500MB"``.  None: 3/4 of the available memory.
         This includes compiled code and libraries, but not the page cache.
     disk:
-        Bytes on disk, also as text.  None: what is free where the run has its folder.  A run that needs more
-        is refused; `solve` keeps fewer layers first, and counts the others twice.
+        Bytes on disk, also as text.  None: the free space at the folder of the run.  A run that needs more is
+        refused, but `solve` first tries to keep fewer layers, and to count the others twice.
     threads:
-        None: one for each processor this process may use.
+        None: one for each processor that this process may use.
     anyway:
-        Begin even if the estimate (`costs`) says that it takes more than a week, or more memory
-        or disk than there is.  The time of a search cannot be estimated.
+        Start even if the run is estimated (`costs`) to take more than a week, or more memory or disk than
+        there is.  The time of a search cannot be estimated.
     progress:
         Called with a `Progress` several times a second.
     """

@@ -26,6 +26,7 @@ from tilebase.errors import CorruptError, ResourceError, WrongGameError
 from tilebase.files.places import DECIDED
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
+from tilebase.game.notation import count_of
 from tilebase.runtime.documents import digest_of
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD, Allowance
@@ -258,8 +259,8 @@ class Search:
         if self._file is not None:
             self.facts.load(self._file)
         LOG.debug(
-            "searching %s with %d threads: %d afterstates are decided already",
-            game, allowed.threads, self.facts.entered,
+            "searching %s with %s: %d afterstates are decided already",
+            game, count_of(allowed.threads, "thread"), self.facts.entered,
         )  # fmt: skip
         self.deadline = deadline + time.perf_counter() - began
 

@@ -12,10 +12,10 @@ Optimal Play with Markov Decision Processes (2018).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
@@ -24,8 +24,8 @@ from tilebase.game.symmetry import canonical
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.small import oracle
-from tilebase.small.graphs import board_node, special_boxes, state_graph, state_name
-from tilebase.small.layered import EDGE, Edge, Node, Picture, boards_node
+from tilebase.small.graphs import SPECIALS, board_node, special_boxes, state_graph, state_name
+from tilebase.small.layered import EDGE, Edge, Node, Picture, boards_node, pill
 
 BEST = "#2f7d4f"
 LEGEND = (
@@ -208,6 +208,52 @@ def _after(game: Game, action: Action, name: str, column: int, colour: str) -> N
     frame = f'fill="none" stroke="{colour}" stroke-width="1.5" stroke-dasharray="5 3"'
     board = [(game.format(action.after), "")]
     return boards_node(name, column, game.shape, board, frame=frame)
+
+
+# -- one position, as its document (`Answer.as_dict`) tells it --------------------------------------
+
+Document: TypeAlias = Mapping[str, Any]
+COLUMNS = 5
+"""Boards in a row of the states after a slide."""
+FRAME = f'fill="#ffffff" stroke="{EDGE}"'
+ENDINGS = {"won": SPECIALS["win"], "lost": SPECIALS["lose"], "ended": EDGE}
+
+
+def surroundings(
+    shape: Sequence[int], centre: Document, after: Mapping[str, Sequence[Document]] | None = None,
+    legend: Sequence[str] = (),
+) -> Picture:  # fmt: skip
+    """Return a position and its slides with their values as a graph.
+
+    `centre` is the document of the position.  With ``after[direction]``, the documents of the spawns after
+    each of its slides, these boards are drawn, too, as links to ``#`` and their text.
+    """
+    nodes = [boards_node("centre", 0, shape, [(centre["board"], _short(centre))])]
+    edges = []
+    for slide in centre["slides"]:
+        name, end = slide["direction"], f"{slide['direction']}_end"
+        colour, width = (BEST, 2.0) if slide["best"] else (EDGE, Edge.width)
+        nodes.append(boards_node(name, 1, shape, [(slide["board"], _short(slide))]))
+        edges.append(Edge("centre", name, name, colour, width))
+        if slide["ends"]:
+            nodes.append(pill(end, 2, ENDINGS[slide["ends"]], slide["ends"]))
+        elif after is not None:
+            spawned = [
+                (
+                    one["board"],
+                    f"{one['fraction']}: {_short(one) if one['state'] == 'play' else one['state']}",
+                )
+                for one in after[name]
+            ]
+            nodes.append(boards_node(end, 2, shape, spawned, wide=COLUMNS, frame=FRAME, links=True))
+        if nodes[-1].name == end:
+            edges.append(Edge(name, end))
+    return Picture(centre["board"], nodes, edges, legend=legend)
+
+
+def _short(document: Document) -> str:
+    value = document["value"]
+    return "" if value is None else str(value["short"])
 
 
 def number(value: Fraction) -> str:

@@ -135,7 +135,8 @@ def _explore(game: Game, lookahead: bool, symmetric: bool, max_states: int) -> d
 def _too_large(game: Game, size: str, most: int) -> UsageError:
     return UsageError(
         f"{title_of(game)} {size}, too many for a graph of at most {most:,}: "
-        "choose a smaller board or goal, or draw the counts with tilebase count --record counts.svg"
+        "choose a smaller board or goal, or draw the counts with tilebase count --record counts.svg, or one "
+        "board of a table with tilebase probe TABLE BOARD --record board.svg"
     )
 
 

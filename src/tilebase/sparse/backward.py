@@ -37,6 +37,7 @@ from tilebase.files.keys import BoardCheck, BoardsRead, Reachable, read_boards
 from tilebase.files.layers import same_boards
 from tilebase.files.solved import StoredValues
 from tilebase.game.compiled import CompiledGame
+from tilebase.game.notation import count_of
 from tilebase.objectives.encoding import FIRST, end_values, summarise_cut
 from tilebase.objectives.results import ChunkSummary, LayerSummary
 from tilebase.runtime.progress import Pace
@@ -170,9 +171,9 @@ class BackwardPass:
         self._check_memory(missing)
         LOG.log(
             logging.INFO if 0 < len(missing) < len(wanted) else logging.DEBUG,
-            "solving %s in %s for %s with %d threads: %d layers of %d are there",
-            self.game, self.path, ", ".join(values.objective.label for values in self.stored), self.threads,
-            len(wanted) - len(missing), len(wanted),
+            "solving %s in %s for %s with %s: %d layers of %d are there",
+            self.game, self.path, ", ".join(values.objective.label for values in self.stored),
+            count_of(self.threads, "thread"), len(wanted) - len(missing), len(wanted),
         )  # fmt: skip
         for total in missing:
             self._retire(total)

@@ -37,6 +37,7 @@ from tilebase.files.format import CHUNK_KEYS, Chunk
 from tilebase.files.keys import JOB_CHUNKS, KEPT_JOBS, BoardCheck, StoredLayer, encoded, joined
 from tilebase.files.run import KEEP, RunFolder, apart_of, count_lines, is_given_up, layers_before
 from tilebase.game.compiled import CompiledGame
+from tilebase.game.notation import count_of
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
@@ -132,8 +133,9 @@ class ForwardPass:
         lines = count_lines(lines, self.game, self.folder.journal.path)
         LOG.log(
             logging.INFO if lines and not done else logging.DEBUG,  # users see that a run goes on
-            "counting %s in %s with %d threads: %d layers are there%s",
-            self.game, self.folder.path, self.threads, len(lines), ", which are all" if done else "",
+            "counting %s in %s with %s: %d layers are there%s",
+            self.game, self.folder.path, count_of(self.threads, "thread"), len(lines),
+            ", which are all" if done else "",
         )  # fmt: skip
         try:
             if self.keep != "counts":

@@ -10,6 +10,7 @@ from typing import Any
 
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
+from tilebase.game.names import title_of
 from tilebase.game.notation import split_cells, tile_text
 from tilebase.objectives.numbers import Unit, is_mistake, loss_text
 from tilebase.objectives.values import (
@@ -95,11 +96,10 @@ class Answer:
     Attributes
     ----------
     board, meaning, unit:
-        The board, with the reading that was chosen if it has real tiles; what values mean, in words; what
-        they count.
+        The board, with the chosen reading if it has real tiles; the meaning of values, in words; their unit.
     value:
-        The value of the state under optimal play; `Below` if that of every slide is; `Unknown` if nothing is
-        known of it.  A lost position (no slide) has the value 0.
+        The value of the state under optimal play; `Below` if every slide has the value `Below`; `Unknown` if
+        nothing is known of it.  A lost position (no slide) has the value 0.
     slides:
         All allowed slides, in the order of the game's directions.
     best:
@@ -109,11 +109,11 @@ class Answer:
     others:
         The values of other readings of the board, the best first.
     notes:
-        Sentences about what the table does not know, or what was chosen.
+        Sentences about gaps of the table, or about the chosen reading.
     problem:
-        Why nothing is known of the board, in one sentence.
+        Why nothing is known of the board, in one sentence; else empty.
     after:
-        Whether the board is one after a slide, with a spawn to come; then there are no slides.
+        Whether the board is one after a slide, before the spawn; then there are no slides.
     cost:
         Whether the player makes the value small (`Objective.is_cost`).
     """
@@ -144,6 +144,14 @@ class Answer:
         ]  # fmt: skip
         board = self.board.svg(160) if isinstance(self.board, Board) else f"<pre>{self.board.text}</pre>"
         return board + html_text(f"{self.meaning}: {self.value}", rows)
+
+    def svg(self) -> str:
+        """Return a picture in SVG: the board, and the boards after its slides, each with its value."""
+        from tilebase.small.diagrams import surroundings
+
+        legend = [f"{title_of(self.board.game)}: {self.meaning}: {self.value}"]
+        legend += ["the best slides have thick green lines"] if self.best else []
+        return surroundings(self.board.game.shape, self.as_dict(), legend=legend).svg()
 
     @property
     def state(self) -> str:
@@ -187,8 +195,8 @@ class Answer:
     def unjudged(self) -> str:
         """Why the table judges no slide of the board, in one sentence; empty if it does.
 
-        Large tiles that are equal can merge on the real board, and the table does not know it.  Its values
-        are shown with this warning, and no slide counts as a loss or a mistake.
+        Equal large tiles can merge on the real board, which the table ignores.  Its values are shown with
+        this warning, and no slide counts as a loss or a mistake.
         """
         equal = {} if isinstance(self.board, Board) else self.board.equal_tiles()
         if not equal:
@@ -216,9 +224,10 @@ class Answer:
     def loss(self, direction: str) -> float | None:
         """Return how far the value of a slide is from the best: 0 for a best slide; None if not known.
 
-        Of proved bounds it is the difference of the bounds, and of intervals that of their midpoints: these
-        differences are not proved.  If the table leaves out the board that the slide leads to, the loss is at
-        least what is returned.  On a board with equal large tiles it is not known (`unjudged`).
+        If values are proved bounds, the loss is the difference of the bounds; if they are intervals, that of
+        their midpoints.  These differences are not proved.  If the table omits the board that the slide leads
+        to, the loss is at least the returned number.  On a board with equal large tiles it is not known
+        (`unjudged`).
         """
         slide = self.slide(direction)
         if slide is None or self.unjudged:
@@ -236,7 +245,8 @@ class Answer:
         return abs(float(self.value) - float(slide.value))
 
     def as_dict(self, *, spawns: bool = False) -> dict[str, Any]:
-        """As plain JSON values; with `spawns`, also the states after each slide with their probabilities."""
+        """Return plain JSON values; with `spawns`, also the states after each slide with their
+        probabilities."""
         real = None if isinstance(self.board, Board) else self.board
         return {
             **board_document(self.board),

@@ -43,17 +43,17 @@ MOST_BOARDS = 5_000_000
 
 
 class Certificate(Verdicts):
-    """A certificate in memory.  `open_certificate` makes it.
+    """A certificate in memory, from `open_certificate`.
 
     Attributes
     ----------
     path:
         The file.
     forced:
-        Whether it proves that the goal is forced; else, that the adversary can prevent it.
+        Whether it proves that the goal can be forced, or that the adversary can prevent it.
     starts:
-        The states that play begins with: of a forced win, all that the adversary may choose, up to symmetry
-        unless the board is empty before; else the one that the adversary chooses.
+        The states in which play begins.  In a proof of a forced win, all that the adversary may choose, up to
+        symmetry unless the board is empty before; otherwise the one that the adversary chooses.
     """
 
     kind = "certificate"
@@ -91,7 +91,7 @@ class Certificate(Verdicts):
 
     @property
     def game(self) -> Game:
-        """The game, with a probability of a 4 with which just the spawned tiles of the certificate occur."""
+        """The game.  Its probability of a 4 only says which tiles of the certificate are spawned."""
         return self._game
 
     @property
@@ -109,7 +109,7 @@ class Certificate(Verdicts):
 
     @property
     def claim(self) -> str:
-        """What it claims, in words."""
+        """The claim, in words."""
         return "forced" if self.forced else "not forced"
 
     def _begun(self) -> Iterator[Board]:
@@ -127,15 +127,15 @@ class Certificate(Verdicts):
     def probe(self, board: Any, objective: str | None = None) -> Answer:
         """Return what it proves of a state (as `Board.read` reads it) and of its slides.
 
-        A slide keeps a forced win if it wins, or if the board after it is listed.  In a certificate of the
-        adversary, the goal is not forced after a slide to a listed board.  Of other slides nothing is known.
+        A slide keeps a forced win if it wins, or leads to a listed board.  In a certificate of the adversary,
+        the goal is not forced after a slide to a listed board.  Nothing is known of other slides.
 
         Raises
         ------
         UsageError
             If an objective is named: a certificate has none.
         MissingBoardError
-            If what it lists does not decide the state.
+            If the listed boards do not decide the state.
         """
         unit, state = self.unit(objective), Board.read(self.game, board)
         slides = tuple(
@@ -177,9 +177,9 @@ class Certificate(Verdicts):
         Raises
         ------
         BoardError
-            If the certificate proves a forced win, in which every spawn is answered.
+            If the certificate proves a forced win: then it answers every spawn.
         MissingBoardError
-            If it does not list the board: no play against its spawns leads there.
+            If it does not list the board, because no play against its spawns leads there.
         CorruptError
             If the listed spawn is not allowed.
         """
@@ -198,7 +198,7 @@ class Certificate(Verdicts):
 
 
 def open_certificate(path: Path | str) -> Certificate:
-    """Read a certificate.  That proves nothing: `tilebase verify` does.
+    """Read a certificate without checking it; `check_certificate` does.
 
     Raises
     ------

@@ -29,9 +29,9 @@ from itertools import combinations
 from operator import index
 from typing import Any
 
-from tilebase.errors import BoardError, GameError
+from tilebase.errors import BoardError
 from tilebase.game.game import Cells, Game
-from tilebase.game.notation import count_of, exponent_of, split_cells, tile_text
+from tilebase.game.notation import count_of, exponents_hint, read_tile, split_cells, tile_text
 from tilebase.game.symmetry import permuter, symmetries
 from tilebase.runtime.documents import shown
 
@@ -327,11 +327,9 @@ def read_tiles(game: Game, board: object, x: int | None = None) -> Cells | None:
             SHAPE,
         )
     try:
-        return tuple(
-            x if x is not None and tile == X_NUMBER else exponent_of(tile) if tile else 0 for tile in numbers
-        )
-    except GameError as error:
-        raise BoardError(str(error)) from error
+        return tuple(x if x is not None and tile == X_NUMBER else read_tile(tile, 0) for tile in numbers)
+    except BoardError as error:
+        raise BoardError(f"{error}{exponents_hint(numbers)}") from error
 
 
 def _numbers(game: Game, board: object) -> list[int] | None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tilebase.errors import MissingBoardError, MissingLayerError, UsageError
+from tilebase.errors import BoardError, MissingBoardError, MissingLayerError, UsageError
 from tilebase.files import places
 from tilebase.files.layers import PagedLayers
 from tilebase.files.manifest import Manifest, is_winning, read_manifest
@@ -46,9 +46,9 @@ from tilebase.tables.solved import BoardLike, Solved, opened_again
 
 
 class Table(Solved):
-    """A solved game that can be probed.  `open_table` makes it.
+    """A solved game to probe, from `open_table`.
 
-    It can be pickled: it is opened again from its absolute path or URL.  A deep copy is itself.
+    A table can be pickled: it is opened again from its absolute path or URL.  A deep copy is the same table.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Table(Solved):
 
     @property
     def dense(self) -> bool:
-        """Whether it holds all boards within the limits, not only the reachable ones."""
+        """Whether it contains all boards within the limits, not only the reachable ones."""
         return self.manifest.space == "all"
 
     def close(self) -> None:
@@ -125,20 +125,20 @@ class Table(Solved):
         board:
             A `Board`, text in any form, a packed key, or an array of tiles: see `Board.read`.  If the game
             has x that move, it may be a real board with large tiles in their places, rotated or mirrored
-            (`tables.large_tiles`).  Then the answer is that of the reading with the best value, with the
-            directions and boards of the board as given.
+            (`tables.large_tiles`), also as a number whose digits are hexadecimal exponents.  Then the reading
+            with the best value counts; directions and boards of the answer are those of the board as given.
         objective:
-            The label of one of the table's objectives.  None: the interval if the table has
-            both bounds, else the first.
+            The label of an objective of the table.  None: the interval if the table has both bounds, else the
+            first.
         made:
-            Of readings with the same value, prefer one that allows this slide.
+            Among readings with the same value, prefer one that allows this slide.
 
         Raises
         ------
         BoardError
             If this is not a board of the game, and cannot be read as one.
         MissingBoardError
-            If the table does not hold the board: it is not reachable, or it was thinned out.
+            If the table does not contain the board, because it is not reachable or was removed.
         CorruptError
             If a file is damaged.
         """
@@ -161,7 +161,7 @@ class Table(Solved):
         return answers[0] if len(answers) == 1 else interval_answer(*answers)
 
     def probe_after(self, board: BoardLike, objective: str | None = None) -> Answer:
-        """Return the value of a board after a slide, before the next spawn; `Below` if it was left out.
+        """Return the value of a board after a slide, before the next spawn; `Below` if it was removed.
 
         Arguments and errors are those of `probe`.  A bound is one of a table with both bounds only if no
         interval is known.
@@ -205,7 +205,19 @@ class Table(Solved):
             return board
         game = self.game
         tiles = read_tiles(game, board) if game.unmergeable else None
-        return Board.read(game, board) if tiles is None else RealBoard(game, tiles)
+        if tiles is not None:
+            return RealBoard(game, tiles)
+        try:
+            return Board.read(game, board)
+        except BoardError:
+            # A real board as a number, which is no key of the game: its digits are the exponents.
+            number = f"{board:#x}" if isinstance(board, int) else str(board).strip().lower()
+            digits = number.removeprefix("0x").zfill(game.cells)
+            if game.unmergeable and number.startswith("0x") and len(digits) == game.cells:
+                tiles = read_tiles(game, digits)
+            if tiles is None:
+                raise
+            return RealBoard(game, tiles)
 
     @property
     def start(self) -> StartValues:
@@ -219,16 +231,15 @@ class Table(Solved):
         return values[0] if len(values) == 1 else join_bounds(*values)
 
     def rounding(self, objective: Objective) -> Rounding:
-        """Return how far the values of an objective can be from the optimum."""
+        """Return the largest possible distance of the values of an objective from the optimum."""
         return self._roundings[objective.label]
 
     def slack(self, objective: Objective) -> float:
-        """Return how much two equal values may differ by rounding, relative to the larger one.
+        """Return the largest difference by rounding of two equal values, relative to the larger one.
 
-        Slides whose values differ by at most the slack are ties.  Integers are exact: their slack is 0.
-        The slack of a float is ``2 * sqrt(n) * eps``, where n is the number of layers that the limits allow.
-        This is a margin without a proof.  Where exact values are known, a quarter of it was enough
-        (docs/solving.md).
+        Slides whose values differ by at most the slack are ties.  Integers are exact: their slack is 0. The
+        slack of a float is ``2 * sqrt(n) * eps``, where n is the number of layers that the limits allow. This
+        margin is not proved.  Where exact values are known, a quarter of it was enough (docs/solving.md).
         """
         return self._slacks[objective.dtype]
 
@@ -237,21 +248,21 @@ class Table(Solved):
         return self.objectives[0] if label is None else self._choose(label)[0]
 
     def plays_by(self, objective: Objective | str | None = None) -> Objective:
-        """Return the objective by which the table plays if it is asked to play for one.
+        """Return the objective by which the table plays if this one is wanted.
 
-        It plays by its values of this objective if it has them, and else, or if none is named, by its first.
+        This is the same one if the table has it, otherwise, or if none is named, its first.
         """
         words = (objective.label, objective.name) if isinstance(objective, Objective) else (objective or "",)
         found = (find_objective(self.objectives, word) for word in words)
         return next(filter(None, found), self.objectives[0])
 
     def meaning(self, objective: str | None = None) -> str:
-        """Return what the values mean that `probe` returns for this label, in words."""
+        """Return the meaning, in words, of the values that `probe` returns for this label."""
         chosen = self._choose(objective)
         return chosen[0].text if len(chosen) == 1 else INTERVAL
 
     def unit(self, objective: str | None = None) -> Unit:
-        """Return what the values count that `probe` returns for this label."""
+        """Return the unit of the values that `probe` returns for this label."""
         return self._choose(objective)[0].unit
 
     def _choose(self, label: str | None) -> tuple[Objective, ...]:
@@ -325,7 +336,7 @@ class Table(Solved):
         return self.rounding(objective).value(number, total)
 
     def loss_beside(self, objective: Objective) -> Objective | None:
-        """Return `loss` if the table has it beside `win`: it tells slides apart that win almost surely."""
+        """Return `loss` if the table has it beside `win`: it distinguishes slides that win almost surely."""
         return find_objective(self.objectives, "loss") if proves_certain(objective) else None
 
     def _slide_value(self, after: Cells, wins: bool, worth: Number, objective: Objective) -> Value:
@@ -389,7 +400,7 @@ def _slack(game: Game, kind: ValueType) -> float:
 def open_table(location: Table | Path | str) -> Table:
     """Open a table in a folder, a zip file, or at the URL of any web server.
 
-    A table that is open is returned as it is.
+    An open table is returned unchanged.
 
     Raises
     ------
@@ -398,7 +409,7 @@ def open_table(location: Table | Path | str) -> Table:
     CorruptError
         If the manifest is damaged, or of a newer version.
     StorageError
-        If the location cannot be read, as without permission, or from a server that fails.
+        If the location cannot be read, for example without permission, or from a server that fails.
 
     >>> open_table("nowhere")
     Traceback (most recent call last):

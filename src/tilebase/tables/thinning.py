@@ -81,7 +81,7 @@ def thin(
     objective: str | None = None,
     **use: Unpack[Use],
 ) -> Thinning:
-    """Write the part of a table that optimal play visits.
+    """Write a smaller table of the states that optimal play visits.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def thin(
         A new folder, or one in which an earlier call was stopped.  If an earlier call was finished, the
         folder is not changed.
     above:
-        States that are visited with at least this probability, up to rounding, are kept; 0 keeps all
-        states that optimal play can visit.
+        Keep states that are visited with at least this probability, up to rounding; 0 keeps all that optimal
+        play can visit.
     objective:
         The objective of optimal play; None for the first.  The values of all objectives are kept.
     use:

@@ -76,7 +76,7 @@ def verify_table(
     cluster: str | Executor | None = None,
     **use: Unpack[Use],
 ) -> Verification:
-    """Check a table: all bytes, and `sample` random values of each objective, or all (None).
+    """Check a table: all bytes, and `sample` random values of each objective, or with None all values.
 
     `cluster` names workers that compute all values again, as in `solve`; bytes are compared here.  `use` are
     the keywords of `Use`; one thread does what workers do not.  Raises `MissingLayerError` if there is no

@@ -46,12 +46,12 @@ class Fillings:
 
 
 class WinningSet(Verdicts):
-    """All boards from which one side wins.  `open_winning_set` makes it.
+    """All boards from which one side wins, from `open_winning_set`.
 
     Attributes
     ----------
     manifest:
-        What is in the set.
+        The contents of the set.
     stored:
         Its diagrams.
     """
@@ -119,9 +119,9 @@ class WinningSet(Verdicts):
     def fillings(self, pattern: str) -> Fillings:
         """Count the boards that hold a pattern, written as `Game.pattern`, and those of them in the set.
 
-        Only boards with the sums that the set was computed for are counted.  Raises `UsageError` for a set
-        that is not cut by sums, or whose variables do not lie cell by cell; `GameError` for text that is
-        not a pattern.
+        Counts only boards of the sums for which the set was computed.  Raises `UsageError` for a set that is
+        not divided by sums, or whose variables are not ordered by cells; `GameError` for text that is not a
+        pattern.
         """
         manifest, game = self.manifest, self.game.changed(pattern=pattern)
         if manifest.strategy != "sum" or not manifest.strong or manifest.corollary7:
@@ -143,7 +143,7 @@ class WinningSet(Verdicts):
     # -- probing -----------------------------------------------------------------------------------
 
     def holds(self, board: Any) -> bool:
-        """Return whether a state is in the set: whether the side wins with the player to move.
+        """Return whether a state is in the set, so that the side wins with the player to move.
 
         `board` has any form that `Board.read` accepts.  Raises the errors of `probe`.
         """
@@ -154,7 +154,7 @@ class WinningSet(Verdicts):
         return won
 
     def holds_after(self, board: Any) -> bool:
-        """Return whether an afterstate is in the set: whether the side wins with a spawn to come.
+        """Return whether an afterstate is in the set, so that the side wins with a spawn to come.
 
         A board with the goal is won by the player.  Raises the errors of `probe`.
         """
@@ -175,7 +175,7 @@ class WinningSet(Verdicts):
         BoardError
             If this is not a board of the game.
         MissingBoardError
-            If it was not computed who wins from the board.
+            If the set does not show who wins from the board.
         CorruptError
             If a file is damaged.
         """

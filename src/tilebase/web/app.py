@@ -355,26 +355,26 @@ def serve(
     Parameters
     ----------
     tables:
-        Folders, zip files or URLs of tables and winning sets, files of certificates, and folders that hold
-        tables in subfolders.  None: the library, into which the page also solves games, unless other
-        machines can reach it.
+        Folders, zip files or URLs of tables and winning sets, files of certificates, and folders with tables
+        in subfolders.  None: the library; the page also solves games into it, unless other machines can reach
+        it.
     game, objective:
-        A game that is solved first, in the background, while the page shows how far it is.
+        A game to solve first, in the background, while the page shows the progress.
     folder:
-        Where the table of this game is kept; None: it is deleted at the end.
+        The folder for the table of this game.  None: the table is deleted at the end.
     host, port:
-        Where to listen; port 0 takes a free one.
+        The address to listen on; port 0 chooses a free one.
     rate:
-        Probes per second that one client may ask.
+        Probes per second that one client may request.
     told:
-        Called with the addresses under which the page can be opened, once it can; one of this machine first.
+        Called with the addresses of the page once it can be opened, one of this machine first.
     use:
-        What solving may use: the keywords of `Use`, except progress, which the page shows.
+        Resources for solving: the keywords of `Use`, except progress, which the page shows.
 
     Raises
     ------
     UsageError
-        If the address cannot be used, as a port that is in use.
+        If the address cannot be used, for example because the port is in use.
     MissingLayerError
         If a table does not exist.
     """

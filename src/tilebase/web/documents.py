@@ -7,7 +7,7 @@ A board is written as text (``2,0/4,8``) and as ``cells``: one word for each cel
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -24,9 +24,7 @@ from tilebase.objectives.values import Unknown, value_document
 from tilebase.questions.fitting import Fit, catalogue, fits, shape_of
 from tilebase.runtime.progress import Progress, describe
 from tilebase.runtime.storage import folder_bytes
-from tilebase.small.diagrams import BEST
-from tilebase.small.graphs import SPECIALS
-from tilebase.small.layered import EDGE, Edge, Picture, boards_node, pill
+from tilebase.small.diagrams import surroundings
 from tilebase.tables.answers import Answer, board_document, goal_cells, slides_by_rules
 from tilebase.tables.folders import best_first
 from tilebase.tables.large_tiles import large_tiles_of
@@ -391,46 +389,6 @@ def _whole(game: Game, discount: Fraction) -> Document:
     found = decision_diagram(game, discount=discount, max_states=DRAWN)
     boards = {state_name(game, cells): game.format(cells) for cells in found.values}
     return {"svg": diagram_picture(found).svg(), "boards": boards, "whole": True, "board": None}
-
-
-# -- the surroundings of a board as a graph ----------------------------------------------------------
-
-
-COLUMNS = 5
-"""Boards in a row of the states after a slide."""
-FRAME = f'fill="#ffffff" stroke="{EDGE}"'
-ENDINGS = {"won": SPECIALS["win"], "lost": SPECIALS["lose"], "ended": EDGE}
-
-
-def surroundings(shape: Sequence[int], centre: Document, after: Mapping[str, Sequence[Document]]) -> Picture:
-    """Return the graph.  Each board after a spawn is a link to ``#`` and its text.
-
-    `centre` is the document of a position, and ``after[direction]`` the spawns after each of its slides.
-    """
-    nodes = [boards_node("centre", 0, shape, [(centre["board"], _short(centre))])]
-    edges = []
-    for slide in centre["slides"]:
-        name, end = slide["direction"], f"{slide['direction']}_end"
-        colour, width = (BEST, 2.0) if slide["best"] else (EDGE, Edge.width)
-        nodes.append(boards_node(name, 1, shape, [(slide["board"], _short(slide))]))
-        edges += [Edge("centre", name, name, colour, width), Edge(name, end)]
-        if slide["ends"]:
-            nodes.append(pill(end, 2, ENDINGS[slide["ends"]], slide["ends"]))
-        else:
-            spawned = [
-                (
-                    one["board"],
-                    f"{one['fraction']}: {_short(one) if one['state'] == 'play' else one['state']}",
-                )
-                for one in after[name]
-            ]
-            nodes.append(boards_node(end, 2, shape, spawned, wide=COLUMNS, frame=FRAME, links=True))
-    return Picture(centre["board"], nodes, edges)
-
-
-def _short(document: Document) -> str:
-    value = document["value"]
-    return "" if value is None else str(value["short"])
 
 
 # -- the rules of a game in sentences ----------------------------------------------------------------

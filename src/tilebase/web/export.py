@@ -118,13 +118,13 @@ def export_page(
     Parameters
     ----------
     table:
-        A table of the reachable positions in a folder on this machine, whole or thinned.
+        A table of reachable positions in a folder on this machine, whole or thinned.
     output:
-        A new folder, or one with a page of an earlier call, which is replaced as a whole.
+        A new folder, or one with a page of an earlier call, which is replaced.
     objective:
-        The objective of optimal play; None for the first, or for `loss` beside `win`, by which `probe` plays.
+        The objective of optimal play.  None: that of `probe`, the first, or `loss` beside `win`.
     anyway:
-        Write the policy even if it is large.
+        Write the policy even if it takes more than 200 MB.
 
     Raises
     ------

@@ -292,36 +292,36 @@ def _body(**members: Schema) -> Schema:
 
 
 OPERATIONS: tuple[Operation, ...] = (
-    Operation("GET", "/api/tables", "What is served.", _tables, schemas.TABLES),
+    Operation("GET", "/api/tables", "List the tables that are served.", _tables, schemas.TABLES),
     Operation(
-        "GET", "/api/library", "The tables that players solve: what each takes, and whether it is there.",
+        "GET", "/api/library", "List the tables that players solve: their cost, and whether they exist.",
         _library, schemas.LIBRARY, cost=lambda _: 100,
     ),
     Operation(
-        "GET", "/api/answers", "What all tables say of a board, and what could be solved for it.", _answers,
-        schemas.FITTING, (BOARD,), cost=lambda _: 100,
+        "GET", "/api/answers", "Look a board up in all tables, and list what could be solved for it.",
+        _answers, schemas.FITTING, (BOARD,), cost=lambda _: 100,
     ),
     Operation(
         "POST", "/api/solve", "Solve a table into the library, or continue.", _begin, component("Served"),
         body=_body(name=schemas.TEXT, token=schemas.TEXT),
     ),
     Operation(
-        "POST", "/api/stop", "Stop solving; what is finished is kept.", _stop,
+        "POST", "/api/stop", "Stop solving; finished work is kept.", _stop,
         schemas.record({"stopping": schemas.TRUE}), body=_body(token=schemas.TEXT),
     ),
     Operation(
-        "POST", "/api/delete", "Delete a table of the library, or what is begun of it.", _delete,
+        "POST", "/api/delete", "Delete a table of the library, finished or not.", _delete,
         schemas.record({"deleted": schemas.TRUE}), body=_body(name=schemas.TEXT, token=schemas.TEXT),
     ),
     Operation(
-        "GET", "/api/tables/{name}", "A game and what is known of it.", _game, component("Game"), (NAME,)
+        "GET", "/api/tables/{name}", "Describe a game and its table.", _game, component("Game"), (NAME,)
     ),
     Operation(
-        "GET", "/api/probe", "A position: its value and those of its slides.", _probe, component("Position"),
-        (TABLE, BOARD, OBJECTIVE),
+        "GET", "/api/probe", "Look up a position: its value, and those of its slides.", _probe,
+        component("Position"), (TABLE, BOARD, OBJECTIVE),
     ),
     Operation(
-        "POST", "/api/probe", "Up to 1,000 positions.", _probe_batch, schemas.ANSWERS,
+        "POST", "/api/probe", "Look up as many as 1,000 positions.", _probe_batch, schemas.ANSWERS,
         body=_body(
             table=schemas.TEXT,
             boards=schemas.array(schemas.TEXT) | {"minItems": 1, "maxItems": MOST_BATCH},
@@ -330,11 +330,11 @@ OPERATIONS: tuple[Operation, ...] = (
         cost=lambda given: len(given["boards"]),
     ),
     Operation(
-        "GET", "/api/spawns", "The states that a spawn on a board after a slide makes.", _spawns,
+        "GET", "/api/spawns", "List the states that a spawn makes of a board after a slide.", _spawns,
         component("Spawns"), (TABLE, BOARD, OBJECTIVE), cost=lambda _: 30,
     ),
     Operation(
-        "GET", "/api/start", "A random board to begin with.", _start, component("Board"),
+        "GET", "/api/start", "Draw a random board to begin with.", _start, component("Board"),
         (
             TABLE, SEED, Parameter("sum", "the sum of its tiles, unless it is a start", kind="integer"),
             Parameter(
@@ -346,31 +346,31 @@ OPERATIONS: tuple[Operation, ...] = (
         cost=lambda given: 500 if given["by"] == "optimal" else 50,
     ),
     Operation(
-        "GET", "/api/random-game", "A game of optimal play.", _random_game, schemas.PLAYED,
+        "GET", "/api/random-game", "Draw a game of optimal play.", _random_game, schemas.PLAYED,
         (TABLE, SEED, ADVERSARY, OBJECTIVE), cost=lambda _: 500,
     ),
     Operation(
-        "POST", "/api/review", "What each slide of a written game loses, by one table or by all.", _review,
+        "POST", "/api/review", "Compute what each slide of a game loses, by one table or by all.", _review,
         schemas.REVIEW,
         body=_body(table=NULLABLE_TEXT, game=schemas.TEXT, objective=NULLABLE_TEXT, id=NULLABLE_TEXT),
         cost=lambda given: min(10 + len(given["game"]) // 10, MOST_POSITIONS), most_body=MOST_GAME,
     ),
     Operation(
-        "GET", "/api/review", "How far a review is.", _reviewing, schemas.REVIEWING,
+        "GET", "/api/review", "Report the progress of a review.", _reviewing, schemas.REVIEWING,
         (Parameter("id", "the id that was sent with the game", required=True),),
     ),
     Operation(
-        "GET", "/api/layers", "How many positions of each sum a table holds.", _layers, schemas.LAYERS,
+        "GET", "/api/layers", "Count the positions of each sum in a table.", _layers, schemas.LAYERS,
         (TABLE,), cost=lambda _: 500,
     ),
     Operation(
-        "GET", "/api/layers/{sum}", "How the values of the positions of one sum spread.", _layer,
+        "GET", "/api/layers/{sum}", "Describe the distribution of values of one sum.", _layer,
         schemas.LAYER,
         (Parameter("sum", "the sum of a layer", "path", "integer", required=True), TABLE, OBJECTIVE),
         cost=lambda _: 500,
     ),
     Operation(
-        "GET", "/api/graph", "A small game, or the surroundings of a board, as a graph in the language DOT.",
+        "GET", "/api/graph", "Draw a small game, or the surroundings of a board, in the language DOT.",
         _diagram, schemas.DIAGRAM,
         (
             TABLE, OBJECTIVE,
