@@ -180,10 +180,6 @@ def test_known_probabilities(goal, value):
     assert f"{solve(Game('3x3', goal)).value}" == value
 
 
-def test_a_lower_bound_alone_is_no_interval():
-    assert solve(SMALL, "lower,win").value == solve(SMALL, "lower").value
-
-
 def test_a_table_or_a_folder_not_both(tmp_path):
     with pytest.raises(UsageError, match="not both"):
         solve(SMALL, table=tmp_path, folder=tmp_path)
