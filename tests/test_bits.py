@@ -25,6 +25,7 @@ from tilebase.dense.backends import bits
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
 from tilebase.dense.sizes import LISTS, Matrices, outer_and_inner, table_bytes
+from tilebase.dense.workspace import Shares
 from tilebase.errors import ResourceError, StorageError
 from tilebase.files.run import first_sum
 from tilebase.game.game import Game
@@ -87,7 +88,7 @@ GAMES = pytest.mark.parametrize(
             pattern="8,*,*/*,*,*/*,8,*",
             horizon=46,
         ),
-        SEVERAL,
+        Game("2x5", 16, masks="x...x/.....|...../x...x", start="after x,2,0,0,x/0,2,0,0,0", horizon=26),
         Game("3x3", 8, masks=".xx/.../...|.../x../x..", start="after 0,x,x/0,0,0/0,2,0", horizon=20),
         Game("2x3x2", 16, limits="8,8,8,4,4,4/8,8,8,4,4,4", start="empty"),
     ],
@@ -108,10 +109,13 @@ def test_windows_change_nothing(game, tmp_path, whole):
         assert solved(tmp_path / f"{spare}", game, memory=memory) == whole(game)
 
 
-def test_a_window_is_smaller_than_a_layer(tmp_path):
-    """The boards of the test above are cut; what it cost is told."""
+def test_a_window_is_smaller_than_a_layer(tmp_path, monkeypatch):
+    """The boards of the test above are cut; what it cost is told, and how much of a layer each window is."""
+    shares, real = [], Shares.next
+    monkeypatch.setattr(Shares, "next", lambda self, share: shares.append(share) or real(self, share))
     with dense_pass(tmp_path, LIMITED, Objective("guaranteed"), memory=least_memory(LIMITED)) as one:
         one.run()
+    assert sum(shares) == pytest.approx(len(one.sizes), rel=0.02)
     assert one.work.batches > 5
     assert one.work.least < one.work.read + one.work.written
     assert one.work.seconds.keys() >= {"fold", "columns", "rows", "disk"}
@@ -312,6 +316,7 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert Plan.of(index, Objective("lower"), AMPLE).words is None
     low = PerfectIndex(index.game.changed(goal_sum=160))
     assert 0 < table_bytes(low, merge="") < 0.9 * table_bytes(index, merge="")
+    assert Plan.of(low, guaranteed, AMPLE, bits=False).table_bytes > table_bytes(low, merge="") + low.nbytes
 
 
 @pytest.mark.parametrize("method", ["create", "write_at", "read_at", "rename"])

@@ -398,6 +398,7 @@ GAMES = [
     formation("442").game(64, spawn=0, horizon=120, at_least=True),
     formation("t").game(goal_sum=200),
     formation("3x3").game(128),
+    formation("442").game(64).changed(start="2,2,0,0/0,0,0,0/0,0,x,x/x,x,x,x", unmergeable=range(10, 16)),
 ]
 
 

@@ -309,14 +309,17 @@ def test_a_checkpoint_has_the_bytes_that_are_asked_for(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["lower", "guaranteed"])
-def test_a_damaged_checkpoint_is_found_out(text, tmp_path, monkeypatch):
+def test_a_damaged_checkpoint_is_found_out(text, tmp_path, monkeypatch, whole):
     with monkeypatch.context() as patch:
         stop_at(patch, (30,))
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path, BATCHED, text)
-    flip_at(0.1)(next(tmp_path.glob("*.states" if text == "lower" else "*.bits")))
+    flipped, _ = tmp_path.glob("*.states" if text == "lower" else "*.bits")
+    flip_at(0.1)(flipped)
     with pytest.raises(errors.CorruptError, match=r"delete .* and solve again"):
         run(tmp_path, BATCHED, text)
+    flipped.unlink()  # without one of its files a checkpoint is none
+    assert run(tmp_path, BATCHED, text).start() == whole(BATCHED, text).start()
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_done(tmp_path, monkeypatch):

@@ -30,7 +30,7 @@ from repetition import one_in
 from second_reader import folder_files
 from serving import SECONDS, Host, How, check_accessible, hosted, ranges, whole_files, without_errors
 from stopping import no_space
-from tilebase import errors, export_page, force, formation, open_table, solve, thin
+from tilebase import Objective, errors, export_page, force, formation, open_table, solve, thin
 from tilebase.files import policy as files_policy
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
@@ -239,6 +239,16 @@ def test_the_packed_slides_are_the_best_of_the_table(game, label, solved, tmp_pa
             assert packed.slides() == (wanted := expected(table))
             assert page.states == len(wanted) == packed.header["states"]
     assert page.leaves == 0
+
+
+def test_cells_hold_their_values_however_often_they_are_halved() -> None:
+    values = np.linspace(1000.0, 1506.0, 300)
+    scale = files_policy.Scale.of(Objective("score"), values)
+    assert (scale.places[0], scale.places[-1] >> files_policy.HALVINGS) == (1 << files_policy.HALVINGS, 254)
+    for times in (0, 1, 15):
+        begin, end = scale.edges(np.full(len(values), times))
+        assert ((begin < values + 1e-9) & (values < end + 1e-9)).all()
+        assert np.allclose(end - begin, scale.step / 2**times, rtol=1e-6)
 
 
 def test_every_changed_byte_of_a_policy_is_found(solved, tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def test_unmixing_undoes_mixing():
     keys = np.random.default_rng(1).integers(0, 1 << 64, 1000, dtype=np.uint64)
     keys = np.array(sorted({0, 1, (1 << 64) - 1, *keys.tolist()}), dtype=np.uint64)
     won = keys % 2 == 0
-    table = Facts(MEMORY)
+    table = Facts(MEMORY, 0)
     table.enter(keys, won)
     listed = [(keys.copy(), won.copy()) for keys, won in table.entries()]
     found = np.concatenate([keys for keys, _ in listed])
@@ -168,7 +168,7 @@ def test_unmixing_undoes_mixing():
 def test_a_table_too_small_forgets_and_is_right_all_the_same():
     game = Game("2x3", 32, start="empty")
     search = Search(game, Allowance(memory=MEMORY, threads=2))
-    search.facts = Facts(0)
+    search.facts = Facts(0, 0)
     assert search.decide(0) is False
     assert search.forgotten > 0
     search.close()
@@ -221,13 +221,13 @@ def test_time_that_runs_out_leaves_it_undecided(tmp_path):
 
 def test_a_save_larger_than_the_memory_leaves_what_fits(tmp_path):
     """With room, next to nothing is forgotten."""
-    table = Facts(1 << 24)
+    table = Facts(1 << 24, 0)
     keys = np.arange(1, 300_000, dtype=np.uint64)
     table.enter(keys, keys % 3 == 0)
     assert (table.known(keys) != kernels.UNKNOWN).mean() > 0.999
     assert table.table.nbytes <= 1 << 24
     table.save(tmp_path / "decided.bin")
-    small = Facts(1 << 20)
+    small = Facts(1 << 20, 0)
     small.load(tmp_path / "decided.bin")
     assert small.table.nbytes <= 1 << 20
     known = small.known(keys)
@@ -348,7 +348,7 @@ def test_a_save_that_is_damaged_or_of_another_version_is_refused(tmp_path, monke
     saved.write_bytes(data)
     monkeypatch.setattr(kernels, "LAYOUT", 0)
     with pytest.raises(CorruptError, match="or of another version"):
-        Facts(MEMORY).load(saved)
+        Facts(MEMORY, 0).load(saved)
 
 
 @pytest.mark.parametrize(
@@ -463,7 +463,7 @@ def test_what_a_search_cannot_use():
     with pytest.raises(ResourceError, match="MiB of memory"):
         Search(Game("2x2", 8), Allowance(memory=1000, threads=1))
     with pytest.raises(StorageError, match="cannot write"):
-        Facts(MEMORY).save(Path("/nowhere/at/all"))
+        Facts(MEMORY, 0).save(Path("/nowhere/at/all"))
 
 
 @pytest.fixture

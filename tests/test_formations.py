@@ -161,6 +161,7 @@ def test_a_game_that_only_resembles_a_formation_is_written_with_all_rules(own):
     game = formation("442").game(128)
     assert title_of(formation("442").game(128, at_least=True)) == "formation 442, to 128"  # no time for more
     assert title_of(formation("442").game(64, at_least=True)) == "formation 442, to 64 or more"
+    assert "on the mask ..../..../..xx/xxxx" in str(game)
     for other in (
         game.changed(horizon=None),
         game.changed(goal=128, pattern=None),
@@ -331,6 +332,7 @@ def test_the_engine_refuses_what_the_list_calls_refused():
     assert isinstance(size, TableSize)
     assert not size.possible
     assert size.time_text(2) == "refused"
+    assert size_of_table(formation("free12"), 512).possible
 
 
 def test_one_goal_of_one_formation(printed):

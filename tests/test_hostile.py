@@ -643,14 +643,14 @@ def test_every_member_of_the_journal_of_a_dense_pass(which, tmp_path):
 )
 def test_decided_afterstates_with_another_head(at: int, number: int, tmp_path: Path) -> None:
     """Under a right checksum."""
-    Facts(1 << 22).save(tmp_path / DECIDED)
-    Facts(1 << 22).load(tmp_path / DECIDED)
+    Facts(1 << 22, 0).save(tmp_path / DECIDED)
+    Facts(1 << 22, 0).load(tmp_path / DECIDED)
     data = (tmp_path / DECIDED).read_bytes()
     head = [*HEAD.unpack_from(data)]
     head[at] = number if at else b"npz"
     data = HEAD.pack(*head) + data[HEAD.size : -CRC.size]
     (tmp_path / DECIDED).write_bytes(data + CRC.pack(zlib.crc32(data)))
-    assert isinstance(soon(lambda: Facts(1 << 22).load(tmp_path / DECIDED)), CorruptError)
+    assert isinstance(soon(lambda: Facts(1 << 22, 0).load(tmp_path / DECIDED)), CorruptError)
 
 
 def certificate(header: Any, boards: bytes = b"") -> bytes:

@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 from serving import SECONDS, Served, check_accessible, serving, without_errors
 from tilebase import Game, formation, formations, open_table, solve
 from tilebase.cli import main
+from tilebase.cli.library import offer_for_game
 from tilebase.errors import BoardError, GameError, StorageError, UsageError
 from tilebase.questions import fitting
 from tilebase.questions.fitting import catalogue, fit_named, fits, is_board
@@ -43,6 +44,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("2,0,0/4,8,2/16,32,64", ["3x3-128", "3x3-256", "3x3-512"]),
         ("[[2, 4], [0, 8]]", ["2x2-16", "2x2-32"]),
         ("1203", ["2x2-16", "2x2-32"]),
+        ("2,2/0,0", ["2x2-8", "2x2-16"]),
     ],
 )
 def test_the_games_of_a_board(board: str, names: list[str]):
@@ -199,6 +201,7 @@ def test_a_game_is_reviewed_by_the_library(
     solve(Game("2x3", 16), table=library / "2x3-16")
     alone = printed(f"review {game}")
     assert printed(f"review {library} {game}") == alone
+    assert " 100.0 %" in offer_for_game([SMALL, BOARD] * 40)  # every second of 80 positions is looked at
 
 
 @pytest.fixture

@@ -187,6 +187,7 @@ def test_solutions_and_tables_have_the_same_values_of_the_start(tmp_path: Path) 
         assert table.start == solution.start
         both = Interval(solution.start["lower"].bound, table.start["upper"].bound)
         assert table.value == solution.value == both
+    assert tilebase.solve(SMALL, "lower,win").value == solution.start["lower"]  # a bound alone is no interval
     assert list(solution.start) == ["lower", "upper", "win-float32"]
     assert solution.start["win"] is solution.start["win-float32"] is solution.start["win:float32"]
     assert "win" in solution.start

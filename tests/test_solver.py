@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tilebase.questions.solve as engine
-from stored import chunks_of, contents, layers_of, reachable_values, record_of
+from stored import chunks_of, contents, flip_at, layers_of, reachable_values, record_of
 from tilebase import Game, Objective, formation, open_table, solve, verify_table
 from tilebase.errors import CorruptError, ResourceError, UsageError
 from tilebase.files import keys as key_files
@@ -95,6 +95,12 @@ def test_layers_are_released_without_a_table(tmp_path, monkeypatch):
     assert solution.complete
     assert 0 < max(seen) <= 6  # two above, one in work, and those of the starts
     assert not (folder / "manifest.json").exists()
+
+
+def test_a_run_without_a_table_does_not_go_on_from_damaged_values(tmp_path):
+    assert not solve(SMALL, folder=tmp_path, down_to=20).complete
+    flip_at(1.0)(next(tmp_path.glob("values/win/*.seg")))  # the layer of the sum 20
+    assert solve(SMALL, folder=tmp_path).value == solve(SMALL).value
 
 
 @pytest.mark.parametrize("damaged", [["win"], ["win", "guaranteed"]], ids=str)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import combinations_with_replacement, islice, product
+from itertools import combinations_with_replacement, count, islice, product
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -265,12 +265,13 @@ def test_a_run_continues_at_its_checkpoint(tmp_path, damage):
     assert len(kept) == 1
     if damage:
         kept[0].write_bytes(kept[0].read_bytes()[:-1])
-    lines: list[Line] = []
-    assert do(task, lambda line, _: lines.append(line)).wins is False
+    told: list[tuple[Line, float]] = []
+    assert do(task, lambda *one: told.append(one)).wins is False
+    lines, parts = zip(*told, strict=True)
+    assert (list(parts), parts[-1]) == (sorted(parts), pytest.approx(1))
     whole = symbolic(game)
-    assert [(line.name, line.states, line.afterstates) for line in lines] == [
-        (line.name, line.states, line.afterstates) for line in whole.lines
-    ]
+    for line, same in zip(lines, whole.lines, strict=True):
+        assert (line.name, line.states, line.afterstates) == (same.name, same.states, same.afterstates)
     again = [new.seconds == old.seconds for new, old in zip(lines, first, strict=False)]
     assert again[:18] == [not damage] * 18
 
@@ -279,7 +280,7 @@ def test_a_run_continues_at_its_checkpoint(tmp_path, damage):
 @pytest.mark.parametrize(
     ("strategy", "steps"), [("sweep", 9), ("sweep", 25), ("frontier", 9), ("accumulative", 5)]
 )
-def test_a_run_continues_within_a_line(tmp_path, strategy, steps):
+def test_a_run_continues_within_a_line(tmp_path, monkeypatch, strategy, steps):
     """What it finds, and after how many iterations, is the same; it begins with the line that was cut."""
     game = Game("2x3", 32, start="2,4,0/0,0,8")
     task = Task(game, Method(strategy=strategy), 1 << 16, 1, work=str(tmp_path))
@@ -291,14 +292,16 @@ def test_a_run_continues_within_a_line(tmp_path, strategy, steps):
         if len(told) == steps:
             raise StopError
 
-    with pytest.raises(StopError):
-        do(task, lambda *_: None, stop)
+    with monkeypatch.context() as patch:
+        patch.setattr(strategies.time, "perf_counter", count(0, 1000).__next__)
+        with pytest.raises(StopError):
+            do(task, lambda *_: None, stop)
     lines: list[Line] = []
     again: list[int] = []
     assert do(task, lambda line, _: lines.append(line), again.append).wins == whole.wins
-    assert [replace(line, seconds=0.0) for line in lines] == [
-        replace(line, seconds=0.0) for line in whole.lines
-    ]
+    for line, same in zip(lines, whole.lines, strict=True):
+        assert replace(line, seconds=same.seconds) == same
+        assert line.seconds > 0  # of both runs together
     assert again[0] in (told[-1], 1)
     assert len(again) < sum(line.iterations for line in whole.lines) - steps + 3
 

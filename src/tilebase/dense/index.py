@@ -70,8 +70,8 @@ MOST_BLOCKS = 1 << 26
 """Most combinations of sums of three parts."""
 MANY_BLOCKS = 1 << 22
 """So many, and more, take seconds."""
-PART_BYTES, BLOCK_BYTES = 64, 200
-"""Most bytes per filling of a part, and per block, while the tables are made."""
+BLOCK_BYTES = 200
+"""Most bytes per block while the tables are made."""
 NO_FILLING = 0xFFFF_FFFF
 """Stands for a filling that a part cannot have: its x stand where no board has them together."""
 
@@ -209,8 +209,6 @@ class PerfectIndex:
         # More than all tiles together, and the spawn of a 4.
         self._weight = 3 + sum(2**top for top in game.tops if top) // 2 if movable else 0
         self._offset = movable * self._weight
-        for part in cells:
-            self._bound(most_bytes, PART_BYTES * prod(len(game.codes(cell)) for cell in part))
         self.parts = tuple(Part(game, part, self._weight) for part in cells)
         a, b, c, _ = self.parts
         shape = (len(a.sums), len(b.sums), len(c.sums))
@@ -220,7 +218,12 @@ class PerfectIndex:
                 f"{prod(shape):,} combinations of sums, and at most {MOST_BLOCKS:,} can be handled; "
                 "give lower limits on cells"
             )
-        self._bound(most_bytes, BLOCK_BYTES * prod(shape))
+        needed = BLOCK_BYTES * prod(shape)
+        if most_bytes is not None and needed > most_bytes:
+            raise ResourceError(
+                f"the perfect index of {game} takes {needed / 2**30:.1f} GiB, "
+                f"and at most {most_bytes / 2**30:.1f} GiB are taken for it"
+            )
         self.block_count, self._shape = prod(shape), shape
         # How many fillings of D have half a sum, from where A, B and C have more than the board may.
         d, most = self.parts[3], sum(int(part.sums[-1]) for part in (a, b, c))
@@ -231,13 +234,6 @@ class PerfectIndex:
 
     def __repr__(self) -> str:
         return f"<PerfectIndex of {self.game}>"
-
-    def _bound(self, most: int | None, needed: int) -> None:
-        if most is not None and needed > most:
-            raise ResourceError(
-                f"the perfect index of {self.game} takes {needed / 2**30:.1f} GiB, "
-                f"and at most {most / 2**30:.1f} GiB are taken for it"
-            )
 
     @property
     def nbytes(self) -> int:

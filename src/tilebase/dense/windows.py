@@ -81,8 +81,8 @@ class InWindows(Stored[BitLayer, RawLayer]):
     def _slide(self, layer: BitLayer, file: RawLayer, shares: Shares) -> None:
         """Replace afterstates by states; windows of what columns win go through a file."""
         columns = self._bits.by_left(layer.total)
-        *before, last = map(columns.window, columns.cut(self._words))
-        self._count(columns, 1 + len(before))
+        *before, last = windows = [columns.window(sums) for sums in columns.cut(self._words)]
+        self._count(columns, len(windows))
         if before:
             file.create()
         for window in before:

@@ -286,11 +286,12 @@ def _pages(written: Mapping[str, Any], label: str) -> Pages:
             raise CorruptError(f"a page of {label} must be a list of {len(Page._fields)}")
         least, most, offset, nbytes = (whole(number, f"a page of {label}") for number in row[:-1])
         found.append(Page(least, most, offset, nbytes, _crc(row[-1])))
-    sums = [total for page in found for total in page[:2]]
     if any(page.least > page.most for page in found) or any(
         before.most >= after.least for before, after in itertools.pairwise(found)
     ):
-        raise CorruptError(f"the pages of {label} are not in the order of sums: {shown(str(sums), 40)}")
+        raise CorruptError(
+            f"the pages of {label} are not in the order of sums: {shown([page[:2] for page in found], 40)}"
+        )
     return Pages(_crc(written["check"]), tuple(found))
 
 

@@ -228,17 +228,17 @@ def _layer(values: Any) -> Layer:
 
 def _variables(values: Any, codes: Mapping[int, str], game: Game) -> list[tuple[int, int]]:
     """Return the variables, checked with the codes.  Raises `CorruptError`."""
-    widths = {len(code) for code in codes.values()}
+    width = len(next(iter(codes.values()), ""))
     if (
-        len(widths) != 1
-        or not 1 <= min(widths) <= MOST_WIDTH
+        not 1 <= width <= MOST_WIDTH
+        or any(len(code) != width for code in codes.values())
         or not set("".join(codes.values())) <= set("01*")
     ):
         raise CorruptError("its codes do not have the same number of bits")
     if any(value < 0 for value in codes) or not set(game.tops) <= codes.keys():
         raise CorruptError("a value of a cell has no code")
     found = [(cell, bit) for cell, bit in values]
-    every = [(cell, bit) for cell in range(game.cells) for bit in range(min(widths))]
+    every = [(cell, bit) for cell in range(game.cells) for bit in range(width)]
     if any(type(number) is not int for pair in found for number in pair) or sorted(found) != every:
         raise CorruptError("its variables are not one for each bit of each cell")
     return found
@@ -293,7 +293,7 @@ class StoredSet:
         coded = all(value in manifest.codes for value in board)
         return coded and manifest.layer_of(board) in self._layers
 
-    def holds(self, boards: npt.NDArray[Any], *, after: bool = False) -> npt.NDArray[np.bool_]:
+    def holds(self, boards: npt.NDArray[Any], *, after: bool) -> npt.NDArray[np.bool_]:
         """Return whether each of some boards, codes of cells as [board, cell], is in the set.
 
         Boards of layers that were not solved are in no set: see `has_layer`.

@@ -92,7 +92,7 @@ class Facts:
     Keys are canonical packed boards (uint64).
     """
 
-    def __init__(self, nbytes: int, game: int = 0) -> None:
+    def __init__(self, nbytes: int, game: int) -> None:
         self.game = game  # a number that stands for the game, to recognise files of other games
         # Doubling needs the old and the new table in memory: 1.5 times the new one.
         self._most_bits = max(int(nbytes / 1.5) >> 6, 16).bit_length() - 1

@@ -76,12 +76,8 @@ class Work:
     """The cost of a run: wall seconds by step, and deterministic counts of work."""
 
     seconds: dict[str, float] = field(default_factory=dict)
-    layers: int = 0
-    bytes_written: int = 0
     bytes_spilled: int = 0
     flushes: int = 0
-    largest_layer: int = 0  # states in the largest layer
-    bits: int = 0  # ranks of all layers
 
     def add(self, step: str, since: float) -> None:
         """Add the time since `since` to a step."""
@@ -307,8 +303,6 @@ class ForwardPass:
         LOG.debug("sum %d: %d states, %d afterstates in %d bytes", total, states, afterstates, size)
         self._done_states += states
         self._run_states += states
-        self.work.layers += 1
-        self.work.largest_layer = max(self.work.largest_layer, states)
         self._report(total, "write", 1.0)
         return line
 
@@ -332,7 +326,6 @@ class ForwardPass:
         finally:
             states.discard()
             afters.discard()
-        self.work.bits += indexed.layer.size
         self.work.bytes_spilled += states.spilled_bytes + afters.spilled_bytes
         return self._line(total, counts, after_counts), size
 
@@ -364,7 +357,6 @@ class ForwardPass:
         found = sharing.make(total, ranks, self.game_index.nbytes, sources, write, report)
         if found.afterstates.any():
             self._sources[total] = self._stored(total)
-        self.work.bits += ranks
         self.work.bytes_spilled += found.exchanged
         self.work.add("shared", since)
         return self._line(total, found.counts, found.afterstates), size
@@ -375,9 +367,6 @@ class ForwardPass:
         # Another one:                          | states | afterstates | arenas ... | packed ranks |
         #                                         each at most `SET_SHARE`, whole or a window of it
         windows = Windows(layer.size)
-        least = self._least_memory(layer.size)
-        if least > self.memory:
-            raise self._too_little(least)
         free = self.memory - self._fixed_memory
         direct = sizes.is_direct(layer.size, self.threads, free)
         whole = nbytes = 8 * windows.blocks * windows.block_words
@@ -489,9 +478,7 @@ class ForwardPass:
         if record is None:
             return 0
         self._files[kind] = record.text
-        size = record.nbytes + record.size(store.contents)
-        self.work.bytes_written += size
-        return size
+        return record.nbytes + record.size(store.contents)
 
     def _write_layer(self, kind: str, total: int, boards: SpilledSet, parts: Iterable[Array]) -> int:
         """Write the keys in `parts` as the layer of one sum; return its bytes."""
