@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -207,10 +208,8 @@ def test_the_command(folder, printed, refused, monkeypatch):
     flip_at(0.5)(Path("a.cert"))
     refused(["verify", "a.cert"], 1, "a.cert proves nothing: the file is not a certificate, or it is damaged")
 
-    def fail(*_):
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr("tilebase.cli.verify.check_certificate", fail)
+    denied = Mock(side_effect=PermissionError(errno.EACCES, "Permission denied"))
+    monkeypatch.setattr("tilebase.cli.verify.check_certificate", denied)
     refused(["verify", "b.cert"], 1, "cannot read b.cert: Permission denied")
 
 

@@ -399,7 +399,6 @@ def test_a_bound_has_checksums_of_all_its_layers(tmp_path, monkeypatch):
 
 
 def stored_values(layer):
-    """The values of a layer one after the other, as bytes."""
     return b"".join(layer.values(chunk).astype("<u4").tobytes() for chunk in range(layer.chunks))
 
 

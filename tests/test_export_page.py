@@ -506,11 +506,6 @@ def test_values_that_are_loaded_whole_say_how_far_they_are(solved, visit, view) 
     expect(bar).to_have_count(0)
 
 
-def autoplay(view: Page) -> None:
-    view.get_by_label("Speed").fill("30")
-    view.get_by_role("button", name="Autoplay").click()
-
-
 def test_a_win_that_is_not_certain_is_not_100_percent(solved, visit: Visit, view: Page) -> None:
     """The start of 3x3 to 64 is worth 1 - 7e-18; where a slide wins, the win is certain."""
     visit(solved(Game("3x3", 64)))
@@ -551,7 +546,8 @@ def test_the_page_knows_the_rules_of_other_games(game, solved, visit, view) -> N
             assert advice_on(view, game.format(turned)) == answer.best
             allowed = view.locator(f"{ALLOWED} .name").all_inner_texts()
             assert [word.strip().lower() for word in allowed] == list(game.slides(turned))
-    autoplay(view)
+    view.get_by_label("Speed").fill("30")
+    view.get_by_role("button", name="Autoplay").click()
     expect(view.locator(".notice.end")).to_be_visible()
 
 

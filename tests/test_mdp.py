@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from collections import defaultdict
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -244,13 +243,11 @@ def test_a_table_gives_the_process_of_its_game(folder: Path, capsys: pytest.Capt
     assert capsys.readouterr().out == f"a: {said}b: {said}"
 
 
-def test_an_earlier_folder_is_replaced_and_no_other(folder: Path, refused: Callable[..., None]) -> None:
+def test_an_earlier_folder_is_replaced(folder: Path) -> None:
     for goal in (16, 8):
         counts = export_mdp(Game("2x2", goal), folder / "a")
         assert (folder / "a" / "mdp.tra").read_text().startswith("{} {} {}\n".format(*counts))
     assert sorted(path.name for path in folder.iterdir()) == ["a"]
-    (folder / "a" / "mdp.lab").write_text('0="init"\n0: 0\n')
-    refused(["export", "mdp", "2x2", "8", "-o", "a"], 2, "a holds other files than a decision process")
 
 
 # -- diagrams --------------------------------------------------------------------------------------

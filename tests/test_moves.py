@@ -77,18 +77,17 @@ def test_too_many_moves(monkeypatch: pytest.MonkeyPatch) -> None:
         parse_moves(ANY, "LRLR")
 
 
-def test_drops_elsewhere_in_a_deterministic_game() -> None:
+def test_moves_that_break_a_rule() -> None:
     rules = Rules(2, 2, convention="columns")
     assert replay(rules, (Drop(0), "D", Drop(0)))[-1] == (1, 0, 1, 0)
-    with pytest.raises(UsageError, match="move 3 is not where this game drops: 0,0/2,0"):
-        replay(rules, (Drop(0), "D", Drop(1)))
-    with pytest.raises(UsageError, match="move 1 is not where this game drops: 0,0/0,0"):
-        replay(Rules(2, 2), (Drop(0, 2),))
-
-
-def test_slides_that_do_not_exist() -> None:
-    with pytest.raises(UsageError, match="move 2 is 'X': slides are U, D, L and R"):
-        replay(ANY, (Drop(0), "X"))
+    for wrong, moves, message in (
+        (rules, (Drop(0), "D", Drop(1)), "move 3 is not where this game drops: 0,0/2,0"),
+        (Rules(2, 2), (Drop(0, 2),), "move 1 is not where this game drops: 0,0/0,0"),
+        (ANY, (Drop(0), "X"), "move 2 is 'X': slides are U, D, L and R"),
+        (Rules(1, 3, (1, 2), 2), (Drop(0, 2), "R") * 2, "move 4, R, makes a tile above 4: 4,0,4"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            replay(wrong, moves)
 
 
 def test_games_may_be_bounded() -> None:
@@ -96,5 +95,3 @@ def test_games_may_be_bounded() -> None:
     assert replay(rules, with_drops(rules, "R RL"))[-1] == (1, 2, 1)
     with pytest.raises(UsageError, match="slide 5, R, makes a tile above 4: 2,4,4"):
         with_drops(rules, "RRRRR")
-    with pytest.raises(UsageError, match="move 4, R, makes a tile above 4: 4,0,4"):
-        replay(Rules(1, 3, (1, 2), 2), (Drop(0, 2), "R", Drop(0, 2), "R"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import shlex
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,7 +54,8 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["command"] for row in ROWS])
-def test_a_refusal_is_one_sentence_and_nothing_is_written(row, tables, folder, refused) -> None:
+def test_a_refusal_is_one_sentence_and_nothing_is_written(row, tables, folder, refused, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # of agents
     shutil.copytree(tables, folder, symlinks=True, dirs_exist_ok=True)
     words = [word.replace(r"\n", "\n") for word in shlex.split(row["command"])]
     refused(words, int(row["status"]), *row["sentence"].split(" ... "))

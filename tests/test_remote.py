@@ -258,10 +258,10 @@ def test_failures(name, solved, impatient, monkeypatch):
     exact = float(values(TINY).states[(0, 1, 2, 2)])
     failing = False
 
-    def sometimes(host: Host, data: bytes) -> bool:
-        return failing and how(host, data)
-
-    with hosted(solved(TINY), sometimes) as (url, _), open_table(url) as table:
+    with (
+        hosted(solved(TINY), lambda host, data: failing and how(host, data)) as (url, _),
+        open_table(url) as table,
+    ):
         board = Board(TINY, (2, 2, 0, 1))
         assert float(table.probe(board).value) == pytest.approx(exact, abs=1e-12)
         failing = True

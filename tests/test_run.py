@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 from repetition import one_in
@@ -64,33 +66,23 @@ def test_layer_that_does_not_fit_the_journal(tmp_path, done):
     assert contents(parts) == contents(done)
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "counts.jsonl", ".hidden", "afterstates"])
-def test_folder_with_other_files(name, tmp_path):
-    (tmp_path / name).write_text("mine")
-    with pytest.raises(WrongGameError, match="holds other files"):
-        run(tmp_path)
-    assert contents(tmp_path) == {name: b"mine"}
+MANIFESTS = ("", "{}", "[]", "7", "{", '{"format": "other"}', "\ufffe")
+OTHERS = [(name, "mine") for name in ("notes.txt", "counts.jsonl", ".hidden", "afterstates")]
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "7", "{", '{"format": "other"}', "\ufffe"])
-def test_folder_with_another_manifest(text, tmp_path):
-    (tmp_path / "run.json").write_text(text)
-    with pytest.raises(WrongGameError):
-        run(tmp_path)
-    with pytest.raises(WrongGameError):
-        verify_run(tmp_path)
-    with pytest.raises(WrongGameError):
-        remove_run(tmp_path)
-    assert contents(tmp_path) == {"run.json": text.encode()}
+@pytest.mark.parametrize(("name", "text"), [*OTHERS, *(("run.json", text) for text in MANIFESTS)])
+def test_folder_of_something_else(name, text, tmp_path):
+    (tmp_path / name).write_text(text)
+    for use in (run, verify_run, remove_run):
+        with pytest.raises(WrongGameError):
+            use(tmp_path)
+    assert contents(tmp_path) == {name: text.encode()}
 
 
 def test_locked_folder(tmp_path, refused):
-    folder = RunFolder(tmp_path / "run", Query(SMALL, keep="afterstates"))
     command = ["count", "2x2", "32", "--keep", "afterstates", "-o", str(tmp_path / "run")]
-    try:
+    with closing(RunFolder(tmp_path / "run", Query(SMALL, keep="afterstates"))):
         refused(command, 1, "another process is writing")
-    finally:
-        folder.close()
     run(tmp_path / "run")
 
 

@@ -64,15 +64,10 @@ def cell_at(rules: Rules, side: int, left: float, top: float) -> int:
     return int(row * rules.columns + column)
 
 
-def side_of(root: ET.Element) -> int:
-    frame = root.find(f"{SVG}defs/{SVG}g/{SVG}rect[2]")
-    assert frame is not None
-    return int(frame.get("width", ""))
-
-
 def boards_of(rules: Rules, text: str) -> list[tuple[str, Position, list[int]]]:
     """For each board of a strip, its caption, its position and the cells with a frame."""
     root = ET.fromstring(text)
+    frame = root.find(f"{SVG}defs/{SVG}g/{SVG}rect[2]")
     found = []
     for group in root.findall(f"{SVG}g"):
         board, framed = [0] * rules.cells, []
@@ -80,7 +75,9 @@ def boards_of(rules: Rules, text: str) -> list[tuple[str, Position, list[int]]]:
             name = use.get("href", "")[1:]
             if name == "b":
                 continue
-            cell = cell_at(rules, side_of(root), float(use.get("x", "")), float(use.get("y", "")))
+            cell = cell_at(
+                rules, int(frame.get("width", "")), float(use.get("x", "")), float(use.get("y", ""))
+            )
             if name == "n":
                 framed.append(cell)
             else:
