@@ -87,7 +87,10 @@ def run(*command: str) -> None:
         pytest.fail(f"{' '.join(command)}\n{done.stdout}{done.stderr}", pytrace=False)
 
 
-@pytest.mark.parametrize("tool", ["ruff check .", "ruff format --check .", "pyrefly check"])
+@pytest.mark.parametrize(
+    "tool",
+    ["ruff check .", "ruff format --check .", f"pyrefly check --python-interpreter-path {sys.executable}"],
+)
 def test_style_and_types(tool: str) -> None:
     run("-m", *tool.split())
 

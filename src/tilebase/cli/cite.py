@@ -41,7 +41,7 @@ def cite(
 
     Also prints its command and version, and an entry for BibTeX. If several results match the words, they are
     listed; if they are few, the first is cited, improved results before others. The page Results of the
-    documentation has all results, in five groups.
+    documentation has all results, in five groups. CITATION.cff in the clone cites the program itself.
 
     tilebase cite new-3x3-to-64-probability-to-lose-under
 

@@ -118,8 +118,9 @@ def evaluate(
     The value is exact but for rounding: no games are played. A function takes a tilebase.Board and returns a
     direction, or directions with probabilities. It is judged over the states that it can reach. The decisions
     that cost most are printed, and --record FILE.svg draws the losses by sum and by largest tile. If these
-    states are too many, --games plays random games instead. Judging is faster if the function takes batches
-    of boards (--asked batch), or up to symmetry (--symmetry).
+    states are too many, --games plays random games instead. A function of batches of boards (--asked batch)
+    is judged about 50 times as fast; --symmetry none says that it treats turned boards differently. To
+    compare several policies, use tilebase.policies.compare in Python.
 
     Without a policy, --games lets the table play, and compares the mean with the value of the table. z is the
     difference in standard errors, beyond what rounding explains; if it is above 4, something is wrong. The

@@ -347,10 +347,10 @@ def values(
     """Write the boards of a table with their values, for a data frame: polars.read_parquet(FILE).
 
     A row is an afterstate up to symmetry, or with --states a state. It has the packed key, the board as text
-    and as exponents (8 is the tile 256, 0 is empty), the sum and the value. A state also has the value of
-    each slide and the key after it, empty if the slide is not allowed; best adds 1, 2, 4 and 8 if left,
-    right, up and down are best. A picture (.svg, .pdf, .eps, .png) shows the mean, least and largest value by
-    sum.
+    and as exponents (8 is the tile 256, 0 is empty), the sum and the value v. A state also has the value of
+    each slide (q_left, ...) and the key after it, empty if the slide is not allowed; best adds 1, 2, 4 and 8
+    if left, right, up and down are best. A picture (.svg, .pdf, .eps, .png) shows the mean, least and
+    largest value by sum.
 
     tilebase export values 3x3-512/ -o values.parquet
 

@@ -468,7 +468,8 @@ def _check_tiles(game: Game) -> None:
         if goal > built:
             raise GameError(
                 f"goal {game.goal} cannot be made on {game.shape_text}: "
-                f"{game.free_cells} cells make at most {2**built}, so the chance to win is 0"
+                f"{game.free_cells} cells make at most {2**built}, so the chance to win is 0; "
+                f"tilebase count {game.shape_text} counts its boards without a goal"
             )
     if game.masks and (game.goal_exponent or 0) > code:
         raise GameError(f"with masks the goal is at most {2**code}, as x takes a code: lower the goal")
