@@ -58,6 +58,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+CHROMIUM = "--no-sandbox --disable-gpu --disable-site-isolation-trials --renderer-process-limit=1"
 _OPEN: list[tuple[ExitStack, Browser]] = []
 
 
@@ -75,15 +76,7 @@ def browser() -> Browser:
         expect.set_options(timeout=1000 * SECONDS)
         stack = ExitStack()
         playwright = stack.enter_context(sync_playwright())
-        chromium = playwright.chromium.launch(
-            executable_path=executable,
-            args=[
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-site-isolation-trials",
-                "--renderer-process-limit=1",
-            ],
-        )
+        chromium = playwright.chromium.launch(executable_path=executable, args=CHROMIUM.split())
         stack.callback(chromium.close)
         _OPEN.append((stack, chromium))
     return _OPEN[0][1]

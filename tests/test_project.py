@@ -78,6 +78,7 @@ QUESTIONS = [
     path for room in ("questions", "policies") for path in (ROOT / "src/tilebase" / room).glob("*.py")
 ]
 
+TOOLS = ["ruff check", "ruff format --check", f"pyrefly check --python-interpreter-path {sys.executable}"]
 MACHINE_PATH = re.compile(rf"(?<![\w.~)}}-])(/(home|root|tmp|Users)/\w|{re.escape(str(ROOT))}\b)")
 
 
@@ -87,10 +88,7 @@ def run(*command: str) -> None:
         pytest.fail(f"{' '.join(command)}\n{done.stdout}{done.stderr}", pytrace=False)
 
 
-@pytest.mark.parametrize(
-    "tool",
-    ["ruff check .", "ruff format --check .", f"pyrefly check --python-interpreter-path {sys.executable}"],
-)
+@pytest.mark.parametrize("tool", TOOLS)
 def test_style_and_types(tool: str) -> None:
     run("-m", *tool.split())
 
