@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_ASKED, MOST_OFFERED = 40, 6
 """How many positions of a written game are looked at to find tables for it, and how many tables are named."""
+SOON = 60.0
+"""Seconds for which a player waits for a table with a larger goal."""
 LARGE_EQUAL = "two large tiles of this board are equal: they can merge, which no table knows"
 
 
@@ -44,7 +46,7 @@ def open_library() -> TableFolder:
 
 
 def offer(board: str, shown: Shown, why: str = "") -> None:
-    """Print which games can be solved to answer a board, and the command for the first of them.
+    """Print which games can be solved to answer a board, and the command for one of them.
 
     Raises as `questions.fitting.fits`.
     """
@@ -61,7 +63,10 @@ def offer(board: str, shown: Shown, why: str = "") -> None:
     if found[0].equal:
         text += f"{LARGE_EQUAL}\n"
     if possible:
-        text += f"The first: {possible[0].command(folder)}\n"
+        soon = [fit for fit in possible if fit.expected.seconds <= SOON]
+        best = max(soon, key=lambda fit: fit.goal, default=possible[0])
+        which = "The largest goal within a minute" if soon else "The first"
+        text += f"{which}: {best.command(folder)}\n"
     document: list[dict[str, Any]] = [
         {
             "name": fit.name, "formation": fit.formation.name if fit.formation else None, "goal": fit.goal,
