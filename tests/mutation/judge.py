@@ -221,6 +221,7 @@ class Judge:
             os.environ["TILEBASE_CACHE_DIR"] = str(kernels)
             ours = {str(ROOT), str(ROOT / "src"), str(ROOT / "tests"), ""}
             sys.path[:] = [str(self.tree / "src"), *(name for name in sys.path if name not in ours)]
+            sys.modules.pop("facts", None)  # the copy has its own
             import pytest
 
             recorder = _Recorder(folder, seconds)
