@@ -56,6 +56,44 @@ GAMES = [(game, "win" if game.can_win else "score") for game in SMALL_GAMES] + [
 ]
 
 
+class Bits:
+    """A reader of the bits of a block, written from docs/format.md alone."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at, self.low, self.high = data, 4, 0, 2**32 - 1
+        self.number = int.from_bytes(data[:4], "big")
+        self.counters: dict[Any, tuple[int, int]] = {}
+        self.weights = {mixer: [1 << 15, 1 << 15] for mixer in range(10)}
+
+    def take(self, chance: int) -> int:
+        middle = self.low + ((self.high - self.low) * chance >> 16)
+        bit = int(self.number <= middle)
+        self.low, self.high = (self.low, middle) if bit else (middle + 1, self.high)
+        while self.low >> 24 == self.high >> 24:
+            self.low, self.high = self.low << 8 & 2**32 - 1, self.high << 8 & 2**32 - 1 | 255
+            self.number = self.number << 8 & 2**32 - 1 | self.data[self.at]
+            self.at += 1
+        return bit
+
+    def predicted(self, *counters_and_mixer: Any) -> int:
+        *names, mixer = counters_and_mixer
+        found = [self.counters.get(name, (1 << 15, 0)) for name in names]
+        part = [(chance >> 4) + 0.5 for chance, _ in found]
+        logits = [math.floor(256 * math.log(p / (4096 - p)) + 0.5) for p in part]
+        weights = self.weights[mixer]
+        mixed = min(max(sum(w * x for w, x in zip(weights, logits, strict=True)) >> 16, -2048), 2047)
+        chance = min(max(math.floor(65536 / (1 + math.exp(-mixed / 256)) + 0.5), 32), 65504)
+        bit = self.take(chance)
+        error = (bit << 16) - chance
+        self.weights[mixer] = [
+            min(max(w + (x * error >> 14), -(1 << 18)), 1 << 18) for w, x in zip(weights, logits, strict=True)
+        ]
+        for name, (old, seen) in zip(names, found, strict=True):
+            gain = math.floor(32768 / (seen + 1.5))
+            self.counters[name] = old + ((bit * 65535 - old) * gain >> 15), min(seen + 1, 60)
+        return bit
+
+
 class Packed:
     """A reader of exported policies, written from docs/format.md alone; it decodes everything."""
 
@@ -64,7 +102,7 @@ class Packed:
         found = re.search(r'<script type="application/json" id="policy">(.*?)</script>', text)
         assert found
         self.header = header = json.loads(found[1])
-        assert (header["format"], header["version"]) == ("tilebase policy", 2)
+        assert (header["format"], header["version"]) == ("tilebase policy", 3)
         self.game = Game.from_identity(header["info"]["identity"])
         self.x, self.directions = header["rules"]["x"], header["info"]["directions"]
         policy = header["policy"]
@@ -72,16 +110,17 @@ class Packed:
         assert len(data) == policy["bytes"]
         self._data, tail = data[: -policy["tail"] or None], data[len(data) - policy["tail"] :]
         assert f"{zlib.crc32(tail):08x}" == policy["check"]
-        blocks = sum(-(-count // header["block"]) for _, count, *_ in header["layers"])
+        blocks = sum(count for _, count, *_ in header["layers"])
+        self._never = sum(codes == [0] for codes in header["codes"])  # cells on which no tile can be
         self._entries = struct.iter_unpack("<QLL", tail[: 16 * blocks])
         self._at = 0
         # places[board]: where the value of an afterstate begins and ends; corrected[board]: best directions
         self.places: dict[Cells, tuple[float, float]] = {}
         self.corrected: dict[Cells, tuple[str, ...]] = {}
-        self.scales = {total: (low, step) for total, _, low, step in header["layers"]}
+        self.scales = {total: (low, step) for total, _, low, step, _ in header["layers"]}
         self.ways = cache(self._ways)
-        for total, count, low, step in header["layers"]:
-            self._layer(total, count, low, step)
+        for total, count, low, step, loose in header["layers"]:
+            self._layer(total, count, (low, step), loose)
         assert self._at == len(self._data)
         assert next(self._entries, None) is None
         self._correct(zlib.decompress(tail[16 * blocks :], -15))
@@ -108,27 +147,53 @@ class Packed:
                 rank -= count
         return tuple(board)
 
-    def _layer(self, total: int, boards: int, low: float, step: float) -> None:
-        size = self.header["block"]
-        for begin in range(0, boards, size):
-            count = min(size, boards - begin)
+    def _layer(self, total: int, blocks: int, scale: tuple[float, float], loose: bool) -> None:
+        for _ in range(blocks):
             rank, length, check = next(self._entries)
             block = self._data[self._at : self._at + length]
             self._at += length
             assert zlib.crc32(block) == check
-            data = zlib.decompress(block, -15)
-            halvings = [data[count + at // 2] >> 4 * (at % 2) & 15 for at in range(count)]
-            rest = count + -(-count // 2)
-            bits = int.from_bytes(data[rest : (end := rest + -(-sum(halvings) // 8))], "little")
-            ranks = [rank, *itertools.accumulate(_leb(data[end:]), initial=rank)][1:]
-            assert len(ranks) == count
-            for cell, times, one in zip(data, halvings, ranks, strict=False):
-                place, part = float(cell), 1.0
-                for _ in range(times):
-                    part /= 2
-                    place, bits = place + (bits & 1) * part, bits >> 1
-                self.places[self._board(one, total)] = self._ends(place, part, low, step)
-            assert bits == 0
+            bits = Bits(block)
+            flags, absent, before, earlier = [0] * 8, 0, 128, 128
+            candidates = (board for board in self._boards(rank, total) if self._is_candidate(board, loose))
+            for board in itertools.islice(candidates, 65536):
+                empty = min(max(board.count(0) - self._never, 1), 4) - 1
+                opened = [code & 15 for code, codes in zip(board, self.header["codes"], strict=True) if codes[1:]]
+                low = sum(code << 4 * k for k, code in enumerate(opened[:-4:-1]))
+                recent = sum(flag << k for k, flag in enumerate(flags[::-1]))
+                there = bits.predicted(("low", low, recent & 3, empty), ("flags", recent, empty), 0)
+                flags, absent = [*flags[1:], there], 0 if there else absent + 1
+                if there:
+                    kind = {0: 16, 255: 17}.get(before, before + earlier >> 5)
+                    node, earlier, times, part = 1, before, 0, 1.0
+                    for level in range(8):
+                        pair = ("pair", low & 255, empty, node)
+                        node = 2 * node + bits.predicted(("kind", kind, node), pair, 1 + level)
+                    before, place = node & 255, float(node & 255)
+                    while times < 15 and not bits.predicted(("cell", before >> 3, times), ("empty", empty, times), 9):
+                        times, part = times + 1, part / 2
+                        place += bits.take(1 << 15) * part
+                    self.places[board] = self._ends(place, part, *scale)
+                if absent == 4096:
+                    break
+            assert bits.at == len(block)
+
+    def _boards(self, rank: int, total: int) -> Iterator[Cells]:
+        """The boards of a sum from a rank on, in the order of their ranks."""
+        end = self.ways(0, total)
+        while rank < end:
+            yield self._board(rank, total)
+            rank += 1
+
+    def _is_candidate(self, board: Cells, loose: bool) -> bool:
+        """Whether a slide can leave a canonical board: all tiles are at one side, and a cell is empty."""
+        if board != canonical(self.game, board):
+            return False
+        sides = (
+            all(board[one] or not board[next_] for line in lines for one, next_ in itertools.pairwise(line))
+            for lines in self.header["info"]["lines"].values()
+        )
+        return loose or (board.count(0) > self._never and any(sides))
 
     @staticmethod
     def _ends(place: float, part: float, low: float, step: float) -> tuple[float, float]:

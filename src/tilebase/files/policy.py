@@ -1,10 +1,10 @@
 """Packed values: afterstates with as many bits as order their slides, in a file that a page reads by ranges.
 
-The afterstates of one sum are a sorted list of *ranks*.  The rank of a board is the number of boards that
-come before it in key order, among all boards of this sum whose tiles do not exceed what each cell may hold.
-Ranks lie much closer together than keys: of formation 442 to 128, one board in 11 is an afterstate, and the
-difference of two ranks takes 3 bits.  With ``N(i, s)`` as the number of ways to fill the cells from i on with
-tiles of the sum s, the rank of a board with the codes ``c[i]`` is
+A block of the file begins at a board, and goes through the boards after it that a slide can leave: of each
+it says whether it is an afterstate of the table (`_kernels.page`).  A reader finds the block of a board by
+*ranks*.  The rank of a board is the number of boards that come before it in key order, among all boards of
+this sum whose tiles do not exceed what each cell may hold.  With ``N(i, s)`` as the number of ways to fill
+the cells from i on with tiles of the sum s, the rank of a board with the codes ``c[i]`` is
 
     sum over cells i, and over codes c < c[i] that cell i may hold:  N(i + 1, s(i) - sum of c)
 
@@ -24,33 +24,30 @@ import struct
 import zlib
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import codec
-from tilebase.errors import UsageError
+from tilebase._kernels import codec, page
+from tilebase._kernels.page import HALVINGS
+from tilebase.errors import CorruptError, UsageError
 from tilebase.files.format import cells_of
 from tilebase.game.game import Game
+from tilebase.game.symmetry import symmetries
 from tilebase.objectives.encoding import FIRST
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.storage import open_own
 
 Array = npt.NDArray[Any]
 
-FORMAT, VERSION = "tilebase policy", 2
-BLOCK = 4096
-"""Afterstates in a block: blocks of 1,024 take more, and a page loads larger ones for each slide."""
-LEVEL = 6
-"""The level of deflate; 9 saves 1 % and takes twice as long."""
+FORMAT, VERSION = "tilebase policy", 3
 MOST_RANK = 1 << 53
 """Ranks are below this number, so that the floats of JavaScript hold them exactly."""
 PART = 1 << 14
 """States that are compared at a time, so that they stay in the caches of a processor."""
-HALVINGS = 15
-"""A cell is halved at most so often."""
 CELLS = 254
 """Cells of a scale between its ends, which are cells of their own: 0, and 255 for a certain win."""
 LOGIT = 0.2
@@ -67,17 +64,21 @@ class Ranks:
     ----------
     codes:
         ``codes[i]``: the codes that cell i may hold, ascending: 0, exponents, and x.
+    half:
+        ``half[i][k]``: half of what ``codes[i][k]`` adds to the sum.
+    ways:
+        ``ways[i, s]``: the number of ways to fill the cells from i on with tiles of the sum 2 s.
     """
 
     def __init__(self, game: Game, largest: int) -> None:
         self.game = game
         self.codes = [game.codes(cell) for cell in range(game.cells)]
-        self._half = [[0 if game.is_x(code) else 1 << code >> 1 for code in codes] for codes in self.codes]
-        most = min(sum(max(half) for half in self._half), largest // 2)
+        self.half = [[0 if game.is_x(code) else 1 << code >> 1 for code in codes] for codes in self.codes]
+        most = min(sum(max(half) for half in self.half), largest // 2)
         ways = np.zeros(most + 1, dtype=np.float64)  # floats, so that nothing overflows before the check
         ways[0] = 1
         below = []
-        for half in reversed(self._half):
+        for half in reversed(self.half):
             shifted = np.stack([np.concatenate([np.zeros(min(h, most + 1)), ways])[: most + 1] for h in half])
             below.append(np.concatenate([np.zeros((1, most + 1)), np.cumsum(shifted, axis=0)]))
             ways = below[-1][-1]
@@ -86,6 +87,7 @@ class Ranks:
         # _below[i][k, s]: fillings of the cells from i on, of the sum 2 s, with one of the first k codes on
         # cell i.
         self._below = [table.astype(np.int64) for table in reversed(below)]
+        self.ways = np.stack([*(table[-1] for table in self._below), np.arange(most + 1) == 0])
 
     def of(self, keys: Array, total: int) -> Array:
         """Return the ranks (int64) of boards of the sum `total`; all must be boards that play can make."""
@@ -99,7 +101,7 @@ class Ranks:
             index[list(codes)] = np.arange(len(codes))
             found = index[column]
             ranks += self._below[cell][found, left]
-            left -= np.array(self._half[cell])[found]
+            left -= np.array(self.half[cell])[found]
         return ranks
 
 
@@ -209,19 +211,20 @@ class PolicyWriter:
     Attributes
     ----------
     layers:
-        Of each layer, the sum, the number of afterstates, and `low` and `step` of its scale.
+        Of each layer, the sum, the number of blocks, `low` and `step` of its scale, and whether a start is in it,
+        which need not be what a slide leaves.
     """
 
     def __init__(self, folder: Path, game: Game, largest: int) -> None:
-        self._folder, self._ranks = folder, Ranks(game, largest)
+        self._folder, self._game, self._ranks = folder, game, Ranks(game, largest)
         self.codes = self._ranks.codes
-        self.layers: list[tuple[int, int, float, float]] = []
+        self._space, self._coder = _space(game, self._ranks), page.coder(game.cells)
+        self.layers: list[tuple[int, int, float, float, bool]] = []
         self._corrections: list[tuple[int, int]] = []
         self._corrected: list[bytes] = []
         self._size = 0
         self._index: list[bytes] = []
         self._file = open_own(folder / "policy.bin", "wb")
-        self._buffer = np.empty(10 * (BLOCK + 1), dtype=np.uint8)
 
     def close(self) -> None:
         """Close the file."""
@@ -229,14 +232,18 @@ class PolicyWriter:
 
     def add(self, total: int, keys: Array, scale: Scale, halvings: Array) -> None:
         """Add the afterstates of a sum: ascending keys, and the cells of values, sentinels first."""
-        ranks = self._ranks.of(keys, total).astype(np.uint64)
-        all_places, halvings = scale.places[FIRST:], halvings[FIRST:]
-        for at in range(0, len(ranks), BLOCK):
-            part = slice(at, at + BLOCK)
-            times, places = halvings[part], all_places[part]
-            cells = (places >> HALVINGS).astype(np.uint8)
-            self._block(ranks[part], cells, _nibbles(times), _bits(places, times))
-        self.layers.append((total, len(keys), scale.low, scale.step))
+        words, places, halvings = keys.view(np.int64), scale.places[FIRST:], halvings[FIRST:]
+        begin, at = len(self._index), 0
+        loose = any(self._game.sum(board) == total for board in self._game.start_afters or ())
+        sides = (1 << len(self._game.directions)) - 1 | loose << page.ANYTHING
+        while at < len(keys):
+            args = words[at:], places[at:], halvings[at:], total // 2, sides
+            if not page.pack(*args, self._space, self._coder):
+                board = self._game.format(self._game.unpack(int(keys[at])))
+                raise CorruptError(f"the table has {board} as an afterstate, but no slide leaves it")
+            self._block(int(self._ranks.of(keys[at : at + 1], total)[0]))
+            at += int(self._coder.state[page.NEXT])
+        self.layers.append((total, len(self._index) - begin, scale.low, scale.step, loose))
 
     def correct(self, total: int, keys: Array, best: Array) -> None:
         """Add the states of a sum that are read wrongly: ascending keys, and which slides are best."""
@@ -250,15 +257,11 @@ class PolicyWriter:
             ]
             self._corrections.append((total, len(keys)))
 
-    def _block(self, ranks: Array, *heads: Array) -> None:
-        length = codec.encode_deltas(ranks, self._buffer)
-        packer = zlib.compressobj(LEVEL, zlib.DEFLATED, -15)
-        # The parts of a block hold different things.  So each begins a new code of deflate (Z_BLOCK).
-        parts = [packer.compress(head.tobytes()) + packer.flush(zlib.Z_BLOCK) for head in heads if len(head)]
-        data = b"".join(parts) + packer.compress(self._buffer[:length].tobytes()) + packer.flush()
+    def _block(self, rank: int) -> None:
+        data = self._coder.out[: self._coder.state[page.AT]].tobytes()
         self._file.write(data)
         self._size += len(data)
-        self._index.append(_ENTRY.pack(int(ranks[0]), len(data), zlib.crc32(data)))
+        self._index.append(_ENTRY.pack(rank, len(data), zlib.crc32(data)))
 
     def finish(self) -> dict[str, Any]:
         """Append index and corrections; name the file by their checksum; return what a header tells."""
@@ -271,22 +274,43 @@ class PolicyWriter:
         (self._folder / "policy.bin").replace(self._folder / name)
         return {
             "codes": self.codes,
-            "block": BLOCK,
             "layers": self.layers,
             "corrections": self._corrections,
             "policy": {"name": name, "bytes": self._size + len(tail), "tail": len(tail), "check": check},
         }
 
 
-def _nibbles(numbers: Array) -> npt.NDArray[np.uint8]:
-    """Two numbers below 16 in each byte, the first one low."""
-    even = np.append(numbers, 0)[: len(numbers) + 1 & ~1].astype(np.uint8)
-    packed: npt.NDArray[np.uint8] = even[::2] | even[1::2] << np.uint8(4)
-    return packed
 
-
-def _bits(places: Array, times: Array) -> npt.NDArray[np.uint8]:
-    """So many bits of each place behind the point, the highest first, from the lowest of a byte up."""
-    shifts = HALVINGS - 1 - np.arange(HALVINGS)
-    bits = (places[:, None] >> shifts & 1).astype(np.uint8)
-    return np.packbits(bits[np.arange(HALVINGS) < times[:, None]], bitorder="little")
+def _space(game: Game, ranks: Ranks) -> page.Space:
+    """Return what the kernel has to know of the boards of a game."""
+    opened = [cell for cell, codes in enumerate(ranks.codes) if len(codes) > 1]
+    place = {cell: i for i, cell in enumerate(opened)}
+    codes, halves = np.zeros((2, len(opened), max(map(len, ranks.codes))), dtype=np.int64)
+    near = np.arange(len(opened))[:, None].repeat(len(game.shape), axis=1)
+    lost, sides = np.zeros((len(opened), 2), dtype=np.int64), np.zeros((*near.shape, 2), dtype=np.int64)
+    for i, cell in enumerate(opened):
+        codes[i, : len(ranks.codes[cell])], halves[i, : len(ranks.codes[cell])] = ranks.codes[cell], ranks.half[cell]
+    for side, direction in enumerate(game.directions):
+        for line in game.segments[direction]:
+            for before, behind in pairwise(line):
+                # A board is not slid to this side if the cell before is empty and the cell behind is not.
+                for cell, other, empty in ((before, behind, 1), (behind, before, 0)):
+                    i, j = place.get(cell), place.get(other)
+                    if i is not None and j is None:
+                        lost[i, empty] |= ((0 in ranks.codes[other]) != empty) << side
+                    elif i is not None and j < i:
+                        axis = int(np.argmax((near[i] == j) | (near[i] == i)))
+                        near[i, axis] = j
+                        sides[i, axis, empty] |= 1 << side
+    return page.Space(
+        codes,
+        np.array([len(ranks.codes[cell]) for cell in opened]),
+        halves,
+        ranks.ways[[*opened, -1]],
+        lost,
+        near,
+        sides,
+        np.array([[place[p[cell]] for cell in opened] for p in symmetries(game)], dtype=np.int64)[1:],
+        game.bits * (game.cells - 1 - np.array(opened)),
+        game.bits,
+    )

@@ -49,7 +49,7 @@ Array = npt.NDArray[Any]
 
 MOST_BYTES = 200_000_000
 """A larger policy is refused, unless the caller insists."""
-BITS = 9
+BITS = 7
 """Bits of an afterstate, for the estimate before the work."""
 MODULES = {
     "explorer": (
@@ -57,7 +57,7 @@ MODULES = {
         "parts.js", "play.js", "route.js", "rules.js", "setup.js", "store.js", "text.js", "tiles.js",
         "trainer.js", "vendor/htm-preact.js",
     ),
-    "player": ("answers.js", "moves.js", "player.js", "policy.js"),
+    "player": ("answers.js", "coder.js", "moves.js", "player.js", "policy.js"),
 }  # fmt: skip
 """By folder: modules of the explorer's page that the player uses, too; and its own."""
 STYLES = ("explorer/style.css", "player/player.css")

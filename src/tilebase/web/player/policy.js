@@ -1,5 +1,7 @@
 // Packed values: of each slide a cell of a scale, read from a file by ranges.  docs/format.md describes it.
 
+import { Boards } from "./coder.js";
+
 /** A sentence for the player: a file that cannot be read, or is not what it should be. */
 export class PolicyError extends Error {}
 
@@ -188,26 +190,6 @@ function ascending(data, at, first, count) {
   return { found, at };
 }
 
-/** What a block holds: ranks, and of each the cell of its value, as {begin, size}. */
-async function unpack(bytes, first, count) {
-  const data = await inflate(bytes);
-  const begins = Float64Array.from(data.subarray(0, count));
-  const sizes = new Float64Array(count);
-  let bit = 8 * (count + Math.ceil(count / 2));
-  for (let index = 0; index < count; index++) {
-    const halvings = (data[count + (index >> 1)] >> (4 * (index & 1))) & 15;
-    let size = 1;
-    for (let half = 0; half < halvings; half++, bit++) {
-      size /= 2;
-      if ((data[bit >> 3] >> (bit & 7)) & 1) begins[index] += size;
-    }
-    sizes[index] = size;
-  }
-  const { found: ranks, at } = ascending(data, Math.ceil(bit / 8), first, count);
-  if (at !== data.length) throw new RangeError("a block has another length");
-  return { ranks, begins, sizes };
-}
-
 /** The position of the last number that is at most `wanted`, or -1. */
 function lastAtMost(numbers, wanted, begin = 0, end = numbers.length) {
   let [low, high] = [begin, end];
@@ -229,11 +211,12 @@ export class Policy {
     this.ranks = new Ranks(codes, rules.x, Math.max(0, ...layers.map(([sum]) => sum)));
     this.file = new RangedFile(policy);
     let at = 0;
-    // layers: the sum; where its blocks begin and end in the index; how many afterstates; the scale
-    this.layers = new Map(layers.map(([sum, count, low, step]) => {
+    this.boards = new Boards(this.ranks, header.info, rules.symmetries);
+    // layers: the sum; where its blocks begin and end in the index; the scale; whether boards are in it that no slide leaves
+    this.layers = new Map(layers.map(([sum, count, low, step, loose]) => {
       const begin = at;
-      at += Math.ceil(count / header.block);
-      return [sum, { begin, end: at, count, low, step }];
+      at += count;
+      return [sum, { sum, begin, end: at, low, step, loose }];
     }));
     this.blocks = at;
   }
@@ -279,14 +262,18 @@ export class Policy {
     return this.#tail;
   }
 
-  async #readBlock({ firsts, checks, offsets }, block, count) {
+  async #readBlock({ firsts, checks, offsets }, block, { sum, loose }) {
     const bytes = await this.file.read(offsets[block], offsets[block + 1]);
     if (crc32(bytes) !== checks[block]) await this.#refuse();
-    return unpack(bytes, firsts[block], count).catch(() => this.#refuse());
+    try {
+      return this.boards.read(bytes, firsts[block], sum, loose);
+    } catch {
+      return this.#refuse();
+    }
   }
 
-  #getBlock(tail, block, count) {
-    const found = this.#blocks.get(block) ?? this.#readBlock(tail, block, count);
+  #getBlock(tail, block, layer) {
+    const found = this.#blocks.get(block) ?? this.#readBlock(tail, block, layer);
     this.#blocks.delete(block); // the last used comes last
     this.#blocks.set(block, found);
     if (this.#blocks.size > KEPT) this.#blocks.delete(this.#blocks.keys().next().value);
@@ -302,8 +289,7 @@ export class Policy {
     const tail = await this.#getTail();
     const block = lastAtMost(tail.firsts, rank, layer.begin, layer.end);
     if (block < 0) return null;
-    const { block: size } = this.header;
-    const { ranks, begins, sizes } = await this.#getBlock(tail, block, Math.min(size, layer.count - (block - layer.begin) * size));
+    const { ranks, begins, sizes } = await this.#getBlock(tail, block, layer);
     const at = lastAtMost(ranks, rank);
     if (at < 0 || ranks[at] !== rank) return null;
     return this.#edges(layer, begins[at], sizes[at]);
