@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tilebase._kernels.jit import kernel, scalar
 
-CANDIDATES, ABSENT = 1 << 16, 1 << 12
+BLOCK = (1 << 16, 1 << 12)
 """A block ends after so many candidates, and after so many in a row that are no afterstates."""
 LIMIT = 60
 """A counter learns from each bit as if it had seen so many at most."""
@@ -30,7 +30,7 @@ HALVINGS = 15
 """Binary places of a value behind the number of its cell."""
 ANYTHING = 8
 """The bit of `sides` that says that boards which no slide leaves are candidates."""
-MOST_BYTES = CANDIDATES * (11 * (1 + 8 + HALVINGS + 1) + HALVINGS) // 8
+MOST_BYTES = BLOCK[0] * (11 * (1 + 8 + HALVINGS + 1) + HALVINGS) // 8
 """Of a block: no bit takes more than 11."""
 LOW, HIGH, AT, NEXT = range(4)
 """What `Coder.state` holds: the interval, the bytes that are written, and afterstates that are coded."""
@@ -211,11 +211,12 @@ def _value(place, halvings, empty, before, earlier, pair, coder):
 
 
 @kernel()
-def pack(keys, places, halvings, half_sum, sides, space, coder):
+def pack(keys, places, halvings, half_sum, sides, ends, space, coder):
     """Write the block that begins with the first of some afterstates; return whether it is a candidate.
 
     `keys` ascend, and are the afterstates from there on.  ``coder.state`` tells how many were coded, and the
-    bytes.  `sides` has a bit for each side to which boards can be slid, and perhaps `ANYTHING`.
+    bytes.  `sides` has a bit for each side to which boards can be slid, and perhaps `ANYTHING`;
+    `ends` is `BLOCK`.
     """
     board, _, left, masks, row, empties = coder.board
     cells, state = len(space.counts), coder.state
@@ -247,7 +248,7 @@ def pack(keys, places, halvings, half_sum, sides, space, coder):
                 state[NEXT] += 1
             candidates += 1
             absent = 0 if there else absent + 1
-            if candidates == CANDIDATES or absent == ABSENT:
+            if candidates == ends[0] or absent == ends[1]:
                 break
         going = _advance(space, coder)
     for k in range(4):

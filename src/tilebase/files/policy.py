@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import codec, page
-from tilebase._kernels.page import HALVINGS
+from tilebase._kernels.page import BLOCK, HALVINGS
 from tilebase.errors import CorruptError, UsageError
 from tilebase.files.format import cells_of
 from tilebase.game.game import Game
@@ -237,8 +237,8 @@ class PolicyWriter:
         loose = any(self._game.sum(board) == total for board in self._game.start_afters or ())
         sides = (1 << len(self._game.directions)) - 1 | loose << page.ANYTHING
         while at < len(keys):
-            args = words[at:], places[at:], halvings[at:], total // 2, sides
-            if not page.pack(*args, self._space, self._coder):
+            rest = words[at:], places[at:], halvings[at:]
+            if not page.pack(*rest, total // 2, sides, BLOCK, self._space, self._coder):
                 board = self._game.format(self._game.unpack(int(keys[at])))
                 raise CorruptError(f"the table has {board} as an afterstate, but no slide leaves it")
             self._block(int(self._ranks.of(keys[at : at + 1], total)[0]))
@@ -274,6 +274,7 @@ class PolicyWriter:
         (self._folder / "policy.bin").replace(self._folder / name)
         return {
             "codes": self.codes,
+            "block": BLOCK,
             "layers": self.layers,
             "corrections": self._corrections,
             "policy": {"name": name, "bytes": self._size + len(tail), "tail": len(tail), "check": check},

@@ -67,6 +67,8 @@ WORKER, LICENSE = "player/worker.js", "explorer/vendor/htm-preact.LICENSE"
 """Files that lie beside the page: what lets it work offline, and the licence of what it holds of others."""
 INFO = {"sums": None, "notation": "Rows of tiles, 0 for an empty cell."}
 """What the page can do less than a server: begin at some sum, read other notations."""
+COMMENT = re.compile(r"^ *//.*\n|^ */\*\*.*\*/\n", re.MULTILINE)
+"""A line of a module that is a comment."""
 SAFE = " !\"$&'()*+,-./:;<=>?@[]^_`{|}~"
 """What may stand in an address that holds a module."""
 
@@ -363,12 +365,12 @@ def _write_page(folder: Path, game: Game, header: dict[str, Any]) -> None:
 
 
 def _address(text: str, name: str) -> str:
-    """Return a module as an address that holds it; it names other modules by their folder and file."""
+    """Return a module as an address that holds it, without comments; it names others by folder and file."""
     folder = posixpath.dirname(name)
     named = re.sub(
         r'(from|import) "(\.[^"]+)"',
         lambda found: f'{found[1]} "{posixpath.normpath(posixpath.join(folder, found[2]))}"',
-        text,
+        COMMENT.sub("", text),
     )
     return f"data:text/javascript;charset=utf-8,{quote(named, safe=SAFE)}"
 

@@ -1,6 +1,5 @@
 // The blocks of a policy: which boards are afterstates, and where their values lie.  src/tilebase/_kernels/page.py writes them.
 
-const [CANDIDATES, ABSENT] = [1 << 16, 1 << 12]; // boards of a block, and boards in a row without a value, after which it ends
 const HALVINGS = 15;
 const LIMIT = 60; // a counter learns from a bit as if it had seen at most so many
 const [FLAGS, KINDS, PAIRS, CELLS, EMPTIES, COUNTERS] = [65536, 66560, 71168, 333312, 333824, 333888]; // where each kind of counters begins, but the first
@@ -76,7 +75,8 @@ class Bits {
 
 /** The boards that a slide can leave, in the order of their ranks, by the cells that may hold several codes. */
 export class Boards {
-  constructor(ranks, { directions, lines }, symmetries) {
+  constructor(ranks, { block, info: { directions, lines }, rules: { symmetries } }) {
+    this.block = block; // it ends after so many boards, and after so many in a row that are no afterstates
     const opened = [...ranks.codes.keys()].filter((cell) => ranks.codes[cell].length > 1);
     const place = new Map(opened.map((cell, index) => [cell, index]));
     this.codes = opened.map((cell) => ranks.codes[cell]);
@@ -192,7 +192,7 @@ export class Boards {
         found.begins.push(begin);
         found.sizes.push(size);
       }
-      if (++candidates === CANDIDATES || absent === ABSENT) break;
+      if (++candidates === this.block[0] || absent === this.block[1]) break;
     }
     if (!bits.done) throw new RangeError("a block has another length");
     return found;

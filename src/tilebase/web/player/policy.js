@@ -211,7 +211,7 @@ export class Policy {
     this.ranks = new Ranks(codes, rules.x, Math.max(0, ...layers.map(([sum]) => sum)));
     this.file = new RangedFile(policy);
     let at = 0;
-    this.boards = new Boards(this.ranks, header.info, rules.symmetries);
+    this.boards = new Boards(this.ranks, header);
     // layers: the sum; where its blocks begin and end in the index; the scale; whether boards are in it that no slide leaves
     this.layers = new Map(layers.map(([sum, count, low, step, loose]) => {
       const begin = at;
