@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tilebase._kernels.jit import kernel, scalar
 
-BLOCK = (1 << 16, 1 << 12)
+BLOCK = (1 << 15, 1 << 12)
 """A block ends after so many candidates, and after so many in a row that are no afterstates."""
 LIMIT = 60
 """A counter learns from each bit as if it had seen so many at most."""

@@ -78,53 +78,66 @@ export class Boards {
   constructor(ranks, { block, info: { directions, lines }, rules: { symmetries } }) {
     this.block = block; // it ends after so many boards, and after so many in a row that are no afterstates
     const opened = [...ranks.codes.keys()].filter((cell) => ranks.codes[cell].length > 1);
+    this.cells = opened.length;
     const place = new Map(opened.map((cell, index) => [cell, index]));
-    this.codes = opened.map((cell) => ranks.codes[cell]);
-    this.halves = this.codes.map((codes) => codes.map(ranks.half));
+    this.codes = opened.map((cell) => Int32Array.from(ranks.codes[cell]));
+    this.halves = opened.map((cell) => Int32Array.from(ranks.codes[cell], ranks.half));
     this.ways = opened.map((cell) => ranks.ways[cell + 1]); // of the cells after each
-    this.images = symmetries.slice(1).map(([cells]) => opened.map((cell) => place.get(cells[cell])));
+    this.images = symmetries.slice(1).map(([cells]) => Int32Array.from(opened, (cell) => place.get(cells[cell])));
     this.sides = (1 << directions.length) - 1;
-    // lost[i][e]: sides to which no board is slid whose cell i is empty (e = 1) or not (e = 0)
-    // near[i]: neighbours before it, as [cell, lost]: sides that are lost if one of both cells is empty, by e of cell i
+    // Of each cell, the sides to which no board is slid if it is not empty, and if it is:
     this.lost = opened.map(() => [0, 0]);
-    this.near = opened.map(() => new Map());
+    // and its neighbours before it, with the sides that are lost if it is not empty and the neighbour is, or the other way round
+    this.near = opened.map(() => []);
     directions.forEach((direction, side) => lines[direction].forEach((line) => line.slice(1).forEach((behind, at) => {
       for (const [cell, other, empty] of [[line[at], behind, 1], [behind, line[at], 0]]) {
         const [index, before] = [place.get(cell), place.get(other)];
         if (index === undefined || before > index) continue;
-        if (before === undefined && ranks.codes[other].includes(0) === Boolean(empty)) continue;
-        if (before !== undefined && !this.near[index].has(before)) this.near[index].set(before, [0, 0]);
-        (before === undefined ? this.lost[index] : this.near[index].get(before))[empty] |= 1 << side;
+        if (before === undefined) {
+          if (ranks.codes[other].includes(0) !== Boolean(empty)) this.lost[index][empty] |= 1 << side;
+          continue;
+        }
+        let near = this.near[index].find((one) => one.cell === before);
+        if (!near) this.near[index].push((near = { cell: before, lost: [0, 0] }));
+        near.lost[empty] |= 1 << side;
       }
     })));
-    this.near = this.near.map((found) => [...found]);
-    const row = () => new Float64Array(opened.length + 1);
-    // Of the board where the walk stands: codes, their positions, and before each cell half the sum that is left, sides, rank, empty cells
-    Object.assign(this, { board: new Int32Array(opened.length), at: new Int32Array(opened.length), left: row(), slid: row(), rank: row(), empty: row() });
+    const row = () => new Int32Array(opened.length + 1);
+    // Of the board where the walk stands: codes, their positions, and before each cell half the sum that is left, sides, empty cells, rank
+    Object.assign(this, { board: row(), at: row(), left: row(), slid: row(), empty: row(), rank: new Float64Array(opened.length + 1) });
+  }
+
+  /** How often the cells after one have the sum that a code leaves them. */
+  #ways(cell, at) {
+    const rest = this.left[cell] - this.halves[cell][at];
+    return rest < 0 ? 0 : this.ways[cell][rest];
   }
 
   /** Put a code on a cell; whether the cells after it can complete a board that can be slid. */
   #put(cell, at) {
-    const { board, left, slid, rank, empty } = this;
-    const code = this.codes[cell][at];
-    const none = Number(code === 0);
+    const { board, rank } = this;
     rank[cell + 1] = at === 0 ? rank[cell] : rank[cell + 1] + this.#ways(cell, at - 1);
-    board[cell] = code;
     this.at[cell] = at;
-    if (!this.#ways(cell, at)) return false;
+    if (this.#ways(cell, at) === 0) return false;
+    const code = this.codes[cell][at];
+    const none = code === 0 ? 1 : 0;
+    const near = this.near[cell];
     let lost = this.lost[cell][none];
-    for (const [other, sides] of this.near[cell]) if ((board[other] === 0) !== (code === 0)) lost |= sides[none];
-    left[cell + 1] = left[cell] - this.halves[cell][at];
-    slid[cell + 1] = slid[cell] & ~lost;
-    empty[cell + 1] = empty[cell] + none;
-    return slid[cell + 1] !== 0;
+    for (let index = 0; index < near.length; index++) {
+      if ((board[near[index].cell] === 0) !== (code === 0)) lost |= near[index].lost[none];
+    }
+    board[cell] = code;
+    this.left[cell + 1] = this.left[cell] - this.halves[cell][at];
+    this.slid[cell + 1] = this.slid[cell] & ~lost;
+    this.empty[cell + 1] = this.empty[cell] + none;
+    return this.slid[cell + 1] !== 0;
   }
 
   #isCandidate() {
     const { board, images } = this;
-    if (!this.empty[board.length] && !(this.slid[0] & ANYTHING)) return false;
+    if (!this.empty[this.cells] && !(this.slid[0] & ANYTHING)) return false;
     for (const image of images) {
-      for (let cell = 0; cell < board.length; cell++) {
+      for (let cell = 0; cell < this.cells; cell++) {
         const other = board[image[cell]];
         if (other < board[cell]) return false;
         if (other > board[cell]) break;
@@ -145,17 +158,12 @@ export class Boards {
     }
   }
 
-  /** How often the cells after one have the sum that a code leaves them. */
-  #ways(cell, at) {
-    return this.ways[cell][this.left[cell] - this.halves[cell][at]] || 0;
-  }
-
   #advance() {
-    let cell = this.board.length - 1;
+    let cell = this.cells - 1;
     while (cell >= 0) {
       if (this.at[cell] + 1 === this.codes[cell].length) cell--;
       else if (this.#put(cell, this.at[cell] + 1)) {
-        if (++cell === this.board.length) return true;
+        if (++cell === this.cells) return true;
         this.at[cell] = -1;
       }
     }
@@ -171,9 +179,9 @@ export class Boards {
     this.#begin(rank, sum / 2, loose);
     for (let going = true; going; going = this.#advance()) {
       if (!this.#isCandidate()) continue;
-      const none = bounded(empty[board.length], 1, 4) - 1;
+      const none = bounded(empty[this.cells], 1, 4) - 1;
       let low = 0;
-      for (let cell = 1; cell <= 3 && cell <= board.length; cell++) low |= (board[board.length - cell] & 15) << (4 * cell - 4);
+      for (let cell = 1; cell <= 3 && cell <= this.cells; cell++) low |= (board[this.cells - cell] & 15) << (4 * cell - 4);
       const there = bits.predicted((low << 4) | ((flags & 3) << 2) | none, FLAGS + ((flags << 2) | none), 0);
       flags = ((flags << 1) | there) & 255;
       absent = there ? 0 : absent + 1;
@@ -188,7 +196,7 @@ export class Boards {
           size /= 2;
           begin += bits.read(EVEN) * size;
         }
-        found.ranks.push(this.rank[board.length]);
+        found.ranks.push(this.rank[this.cells]);
         found.begins.push(begin);
         found.sizes.push(size);
       }

@@ -267,8 +267,9 @@ export class Policy {
     if (crc32(bytes) !== checks[block]) await this.#refuse();
     try {
       return this.boards.read(bytes, firsts[block], sum, loose);
-    } catch {
-      return this.#refuse();
+    } catch (error) {
+      if (error instanceof RangeError) return this.#refuse();
+      throw error;
     }
   }
 
