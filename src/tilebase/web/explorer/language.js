@@ -27,9 +27,9 @@ async function load() {
 
 const catalogue = language === "zh" ? Object.entries(await load().catch(() => ({}))) : []; // without it, English is shown
 
-const HOLES = { "{}": "((?:(?![.,;:!?] | · ).)+?)", "{*}": "((?:(?![.!?] ).)+?)", "{#}": "([\\d.,]+[万亿]*)" };
+const HOLES = { "{}": "((?:(?!(?<!\\.\\.)[.,;:!?] | · ).)+?)", "{*}": "((?:(?!(?<!\\.\\.)[.!?] ).)+?)", "{#}": "([\\d.,]+[万亿]*)" };
 
-const PARTS = /\{[*#]?\}|\[(\w+)\]|[.*+?^$|()\\]/g;
+const PARTS = /\{[*#]?\}|\[(\w+)\]|[.*+?^$|()[\]\\]/g;
 
 function patternOf(text) {
   const parts = text.replace(PARTS, (part, ending) => HOLES[part] || (ending ? `(?:${ending})?` : `\\${part}`));
@@ -73,7 +73,7 @@ function found(text) {
   return at ? join(text.split(at)) : text;
 }
 
-const ENGLISH = /\b[a-z]{2,} [a-z]{2,}\b/; // a sentence of which only parts are found stays whole
+const ENGLISH = /\b[a-z]{2,} (a )?[a-z]{2,}\b/; // a sentence of which only parts are found stays whole
 
 const SIZES = { million: 1e6, billion: 1e9, trillion: 1e12, quadrillion: 1e15 };
 
@@ -84,7 +84,7 @@ export const brief = (number, digits = { maximumFractionDigits: 1 }) =>
 function inChinese(text) {
   const sized = text.replace(/([\d.]+) (million|billion|trillion|quadrillion)/g, (_, number, size) => brief(number * SIZES[size], { maximumSignificantDigits: 3 }));
   const plain = sized.replace(/(\d) %/g, "$1%");
-  if (!/[a-z]{2}/i.test(plain)) return plain.replaceAll(", ", "、");
+  if (!/[a-z]{2}/i.test(plain)) return /[([]/.test(plain) ? plain : plain.replaceAll(", ", "、");
   const [, before, core, after] = /^([\s.,:;◆]*)(.*?)([\s.,:;?!]*…?)$/s.exec(plain);
   const chinese = whole.get(plain.trim().toLowerCase()) ?? found(core);
   if (chinese === core || ENGLISH.test(chinese.replace(/tilebase \w+/g, ""))) return plain;
@@ -121,7 +121,7 @@ function inLanguage(child) {
 /** The last character of an element, which decides on the space before the text after it. */
 function endOf(node) {
   if (isText(node)) return String(node).slice(-1);
-  if (Array.isArray(node)) return endOf(node[node.length - 1]);
+  if (Array.isArray(node)) return endOf(node.findLast((one) => one !== ""));
   return typeof node?.type === "string" ? endOf(node.props.children) : "";
 }
 
