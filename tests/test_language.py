@@ -24,6 +24,8 @@ NAMES = re.compile(
     r"Shift|JSON|API|[kMGT]B|htm|Preact|EN|English|(forced|refuted)\.cert)\b"
 )
 """What has no Chinese: names, units, keys, commands."""
+CROWDED = re.compile(r"\d(?![万亿])[一-鿿]|[一-鿿]\d|[\u3001\u3002\uff0c\uff1a\uff1b] [^·]| …")
+"""A number without a space beside Chinese, or a space beside Chinese marks."""
 NOT_SHOWN = {
     "winning set", "cell wall", "goal {}", "cell button", "not forced", "chart {}", "tilebase game",
     "tilebase notebook", "button {}", "notice {}", "notice end {}", "verdict {}", "notice verdict {}",
@@ -31,8 +33,6 @@ NOT_SHOWN = {
     "textarea, select, input:not([type=radio]):not([type=checkbox])", "a block has another length",
 }  # fmt: skip
 """Classes, selectors and formats."""
-
-# -- texts of the sources ------------------------------------------------------------------------------
 
 TOKEN = re.compile(
     r"(?P<skip>//[^\n]*|/\*.*?\*/|(?<=[(,=:&|?[{])\s*/(?![*/ ])(?:\\.|\[[^\]]*\]|[^/\\\n])+/)"
@@ -132,8 +132,8 @@ ALL = """() => {
 
 
 def english(texts: list[str]) -> set[str]:
-    """Those that have English words."""
-    return {text for text in texts if re.search("[A-Za-z]{2}", NAMES.sub("", text))}
+    """Those that have English words, or Chinese that is not spaced."""
+    return {text for text in texts if re.search("[A-Za-z]{2}", NAMES.sub("", text)) or CROWDED.search(text)}
 
 
 def check(page: Page) -> None:
