@@ -181,7 +181,7 @@ def test_each_view_is_chinese(table: str, chinese: Page, address: str) -> None:
             chinese.keyboard.press(f"Arrow{direction}")
         check(chinese)
     chinese.goto(f"{address}?table={table}&view=review")
-    chinese.locator("textarea").fill("2,0/0,2\n0,2/2,4\n2,0/0,2" if table == "2x2-32" else "2")
+    chinese.locator("textarea").fill("2,0/0,2\n0,2/2,4\n2,0/0,2" if table != "2x2x2-16" else "2")
     chinese.locator("form button.main").click()
     expect(chinese.locator(".notice, .review-result").first).to_be_visible()
     check(chinese)
