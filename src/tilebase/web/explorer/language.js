@@ -85,10 +85,10 @@ function inChinese(text) {
   const sized = text.replace(/([\d.]+) (million|billion|trillion|quadrillion)/g, (_, number, size) => brief(number * SIZES[size], { maximumSignificantDigits: 3 }));
   const plain = sized.replace(/(\d) %/g, "$1%");
   if (!/[a-z]{2}/i.test(plain)) return /[([]/.test(plain) ? plain : plain.replaceAll(", ", "、");
-  const [, before, core, after] = /^([\s.,:;◆]*)(.*?)([\s.,:;?!]*…?)$/s.exec(plain);
+  const [, before, core, behind] = /^([\s.,:;◆]*)(.*?)([\s.,:;?!]*…?)$/s.exec(plain);
   const chinese = whole.get(plain.trim().toLowerCase()) ?? found(core);
   if (chinese === core || ENGLISH.test(chinese.replace(/tilebase \w+/g, ""))) return plain;
-  return spaced(`${marks(before)}${chinese}${marks(after)}`);
+  return spaced(`${marks(before)}${chinese}${marks(behind)}`);
 }
 
 const known = new Map();
@@ -115,12 +115,15 @@ function inLanguage(child) {
     if (isText(children[at - 1]) && isText(children[at])) [children[at - 1], children[at]] = [`${children[at - 1]}${children[at]}`, ""];
   }
   const shown = children.map(inLanguage);
-  return shown.map((one, at) => (isText(one) && at > 0 ? spaced(endOf(shown[at - 1]) + one).slice(endOf(shown[at - 1]).length) : one));
+  return shown.map((one, at) => (isText(one) && at > 0 ? after(endOf(shown[at - 1]), one) : one));
 }
 
-/** The last character of an element, which decides on the space before the text after it. */
+/** A text as it follows an element that ends with a character. */
+const after = (end, text) => spaced(end + text).slice(end.length);
+
+/** The last character of an element; nothing if it is a space. */
 function endOf(node) {
-  if (isText(node)) return String(node).slice(-1);
+  if (isText(node)) return String(node).slice(-1).trim();
   if (Array.isArray(node)) return endOf(node.findLast((one) => one !== ""));
   return typeof node?.type === "string" ? endOf(node.props.children) : "";
 }
