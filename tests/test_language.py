@@ -24,6 +24,8 @@ NAMES = re.compile(
     r"Shift|JSON|API|[kMGT]B|htm|Preact|EN|English|(forced|refuted)\.cert)\b"
 )
 """What has no Chinese: names, units, keys, commands."""
+CROWDED = re.compile(r"\d(?![万亿])[一-鿿]|[一-鿿]\d|[\u3001\u3002\uff0c\uff1a\uff1b] [^·]| …")
+"""A number without a space beside Chinese, or a space beside Chinese marks."""
 NOT_SHOWN = {
     "winning set", "cell wall", "goal {}", "cell button", "not forced", "chart {}", "tilebase game",
     "tilebase notebook", "button {}", "notice {}", "notice end {}", "verdict {}", "notice verdict {}",
@@ -31,8 +33,6 @@ NOT_SHOWN = {
     "textarea, select, input:not([type=radio]):not([type=checkbox])", "a block has another length",
 }  # fmt: skip
 """Classes, selectors and formats."""
-
-# -- texts of the sources ------------------------------------------------------------------------------
 
 TOKEN = re.compile(
     r"(?P<skip>//[^\n]*|/\*.*?\*/|(?<=[(,=:&|?[{])\s*/(?![*/ ])(?:\\.|\[[^\]]*\]|[^/\\\n])+/)"
@@ -132,8 +132,8 @@ ALL = """() => {
 
 
 def english(texts: list[str]) -> set[str]:
-    """Those that have English words."""
-    return {text for text in texts if re.search("[A-Za-z]{2}", NAMES.sub("", text))}
+    """Those that have English words, or Chinese that is not spaced."""
+    return {text for text in texts if re.search("[A-Za-z]{2}", NAMES.sub("", text)) or CROWDED.search(text)}
 
 
 def check(page: Page) -> None:
@@ -181,7 +181,7 @@ def test_each_view_is_chinese(table: str, chinese: Page, address: str) -> None:
             chinese.keyboard.press(f"Arrow{direction}")
         check(chinese)
     chinese.goto(f"{address}?table={table}&view=review")
-    chinese.locator("textarea").fill("2,0/0,2\n0,2/2,4\n2,0/0,2" if table == "2x2-32" else "2")
+    chinese.locator("textarea").fill("2,0/0,2\n0,2/2,4\n2,0/0,2" if table != "2x2x2-16" else "2")
     chinese.locator("form button.main").click()
     expect(chinese.locator(".notice, .review-result").first).to_be_visible()
     check(chinese)

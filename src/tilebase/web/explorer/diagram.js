@@ -44,7 +44,7 @@ export function Diagram({ info, route, go, objective }) {
     svg.setAttribute("aria-label", t(`Diagram of ${what}. Browse gives the same numbers as text.`));
     link(svg, data.boards, (board) => go(data.whole ? { view: "browse", board } : { board }));
     for (const title of svg.querySelectorAll(":scope > title, g.node > title")) title.remove(); // names
-    for (const text of svg.querySelectorAll("text")) text.textContent = t(text.textContent);
+    for (const text of svg.querySelectorAll("text")) text.textContent = t(text.textContent).replace(/向(?=[左右上下前后])/g, ""); // lines leave little space
     place.current.replaceChildren(svg);
     setSize({ width, height });
   }, [data]);

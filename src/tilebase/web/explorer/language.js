@@ -27,9 +27,9 @@ async function load() {
 
 const catalogue = language === "zh" ? Object.entries(await load().catch(() => ({}))) : []; // without it, English is shown
 
-const HOLES = { "{}": "((?:(?![.,;:!?] | · ).)+?)", "{*}": "((?:(?![.!?] ).)+?)", "{#}": "([\\d.,]+[万亿]*)" };
+const HOLES = { "{}": "((?:(?!(?<!\\.\\.)[.,;:!?] | · ).)+?)", "{*}": "((?:(?!(?<!\\.\\.)[.!?] ).)+?)", "{#}": "([\\d.,]+[万亿]*)" };
 
-const PARTS = /\{[*#]?\}|\[(\w+)\]|[.*+?^$|()\\]/g;
+const PARTS = /\{[*#]?\}|\[(\w+)\]|[.*+?^$|()[\]\\]/g;
 
 function patternOf(text) {
   const parts = text.replace(PARTS, (part, ending) => HOLES[part] || (ending ? `(?:${ending})?` : `\\${part}`));
@@ -44,13 +44,21 @@ const patterns = catalogue
   .map(([text, chinese]) => [patternOf(text), chinese]);
 
 const joined = (joint) => (parts) => parts.map(t).join(joint);
+const isListed = (part) => /^(\S+|large tile)$/.test(part); // a name or a number, and no clause
 const CUTS = [
   [/(?<=[.!?…]) +/, joined("")], ["; ", joined("；")], [" · ", joined(" · ")],
   [/ ?\(([^()]+)\)/, (parts) => parts.map((part, index) => (index % 2 ? `（${t(part)}）` : t(part))).join("")],
-  [": ", joined("：")], [" or ", joined("或")], [" and ", joined("和")], [", ", joined("，")], ["=", joined("=")],
+  [": ", joined("：")], [" or ", joined("或")], [" and ", joined("和")],
+  [", ", (parts) => joined(parts.every(isListed) ? "、" : "，")(parts)], ["=", joined("=")],
 ];
 const MARKS = { ".": "。", ",": "，", ":": "：", ";": "；", "?": "？", "!": "！" };
 const marks = (text) => text.replace(/ ?([.,:;?!]) ?/g, (_, mark) => MARKS[mark]);
+
+const GAPS = /(?<=[，。：；？！、（）“”]) (?=[^ ·])| (?=[，。：；？！、（）“”…])|(?<=\p{Script=Han}) (?=\p{Script=Han})/gu;
+const EDGES = /(?<=\p{Script=Han})(?=[A-Za-z0-9≈−+])|(?<=[A-Za-z0-9%])(?=(?![万亿])\p{Script=Han})/gu;
+
+/** A text with one space between Chinese and other words or numbers, and none beside Chinese marks. */
+const spaced = (text) => text.replace(GAPS, "").replace(EDGES, " ");
 
 /** The Chinese of a text without marks at its ends, or the text. */
 function found(text) {
@@ -65,7 +73,7 @@ function found(text) {
   return at ? join(text.split(at)) : text;
 }
 
-const ENGLISH = /\b[a-z]{2,} [a-z]{2,}\b/; // a sentence of which only parts are found stays whole
+const ENGLISH = /\b[a-z]{2,} (a )?[a-z]{2,}\b/; // a sentence of which only parts are found stays whole
 
 const SIZES = { million: 1e6, billion: 1e9, trillion: 1e12, quadrillion: 1e15 };
 
@@ -76,11 +84,11 @@ export const brief = (number, digits = { maximumFractionDigits: 1 }) =>
 function inChinese(text) {
   const sized = text.replace(/([\d.]+) (million|billion|trillion|quadrillion)/g, (_, number, size) => brief(number * SIZES[size], { maximumSignificantDigits: 3 }));
   const plain = sized.replace(/(\d) %/g, "$1%");
-  if (!/[a-z]{2}/i.test(plain)) return plain;
-  const [, before, core, after] = /^([\s.,:;◆]*)(.*?)([\s.,:;?!]*…?)$/s.exec(plain);
+  if (!/[a-z]{2}/i.test(plain)) return /[([]/.test(plain) ? plain : plain.replaceAll(", ", "、");
+  const [, before, core, behind] = /^([\s.,:;◆]*)(.*?)([\s.,:;?!]*…?)$/s.exec(plain);
   const chinese = whole.get(plain.trim().toLowerCase()) ?? found(core);
   if (chinese === core || ENGLISH.test(chinese.replace(/tilebase \w+/g, ""))) return plain;
-  return `${marks(before)}${chinese}${marks(after)}`.replace(/(?<=\p{Script=Han}) (?=\p{Script=Han})/gu, "");
+  return spaced(`${marks(before)}${chinese}${marks(behind)}`);
 }
 
 const known = new Map();
@@ -106,7 +114,18 @@ function inLanguage(child) {
   for (let at = children.length - 1; at > 0; at--) {
     if (isText(children[at - 1]) && isText(children[at])) [children[at - 1], children[at]] = [`${children[at - 1]}${children[at]}`, ""];
   }
-  return children.map(inLanguage);
+  const shown = children.map(inLanguage);
+  return shown.map((one, at) => (isText(one) && at > 0 ? after(endOf(shown[at - 1]), one) : one));
+}
+
+/** A text as it follows an element that ends with a character. */
+const after = (end, text) => spaced(end + text).slice(end.length);
+
+/** The last character of an element; nothing if it is a space. */
+function endOf(node) {
+  if (isText(node)) return String(node).slice(-1).trim();
+  if (Array.isArray(node)) return endOf(node.findLast((one) => one !== ""));
+  return typeof node?.type === "string" ? endOf(node.props.children) : "";
 }
 
 function translate(node) {

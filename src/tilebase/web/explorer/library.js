@@ -6,7 +6,7 @@ import { MiniBoard } from "./board.js";
 import { Button, Icon, Notice, SolvingProgress, sentence, turnedOf } from "./parts.js";
 import { hrefOf } from "./route.js";
 import { capital, either, tableName } from "./text.js";
-import { wordsOf } from "./rules.js";
+import { shapeOf, wordsOf } from "./rules.js";
 
 const EXAMPLE = "0,2,4,0 / 2,16,8,4 / 8,128,256,512 / 1024,2048,4096,8192";
 
@@ -57,7 +57,7 @@ function Answer({ answer, go }) {
     go({ table, board, view, objective: "" });
   };
   return html`<li class="offer">
-    <${MiniBoard} cells=${wordsOf(board)} shape=${[board.split("/").length, board.split("/")[0].split(",").length]} />
+    <${MiniBoard} cells=${wordsOf(board)} shape=${shapeOf(board)} />
     <div>
       <strong class="answer">${best.length ? html`<${Icon} name=${best[0]} /> ${capital(either(best))}` : "Nothing can be done"}</strong>
       <p>${value?.short} <span class="quiet">${meaning}, by ${tableName(table)}</span></p>

@@ -6,7 +6,7 @@ import { StillBoard } from "./board.js";
 import { LineChart } from "./chart.js";
 import { Button, Choice, Facts, Icon, Notice, Slides, SolvingProgress, Toggle, sentence, useKeys } from "./parts.js";
 import { addNew, notesOfReview } from "./notebook.js";
-import { wordsOf } from "./rules.js";
+import { shapeOf, wordsOf } from "./rules.js";
 import { recall, remember, useSetting } from "./store.js";
 import { MISTAKE, capital, changeText, count, either, gradeName, gradeOf, lessText, numberOf, percent, rounded, several, sizeOf, valueText } from "./text.js";
 
@@ -152,7 +152,7 @@ function Result({ review, info, objective, unit, go, digits, setDigits, first, k
   const heading = `${several(review.positions, "position")}, read as ${review.form === "positions" ? "a list" : `a ${review.form}`}`;
   return html`<div class="play">
     <div class="stage">
-      <${StillBoard} cells=${wordsOf(move.board)} shape=${info.shape} goals=${move.goal_cells} label=${`Board before move ${move.number}`} />
+      <${StillBoard} cells=${wordsOf(move.board)} shape=${wordsOf(move.board).length === info.cells ? info.shape : shapeOf(move.board)} goals=${move.goal_cells} label=${`Board before move ${move.number}`} />
       <div class="bar-of-buttons">
         <${Button} icon="left" label="Position before" disabled=${at === 0} onClick=${() => step(-1)} />
         <${Button} icon="right" label="Next position" disabled=${at === moves.length - 1} onClick=${() => step(1)} />

@@ -124,6 +124,9 @@ export const sumName = (info) => (info.unmergeable ? "Sum without large tiles" :
 /** The words of a text as `boardText` writes it. */
 export const wordsOf = (text) => text.split(/[,/]/);
 
+/** The rows and columns of a board, from its text. */
+export const shapeOf = (text) => [text.split("/").length, text.split("/")[0].split(",").length];
+
 /** The plane, row and column of a cell, each counted from 0. */
 export function placeOf(cell, shape) {
   const [rows, columns] = shape.slice(-2);
