@@ -50,6 +50,7 @@ from tilebase.dense.tables import DenseRules, HalfTables, free_cells, kernel_par
 from tilebase.dense.workspace import InMemory
 from tilebase.files.format import Varying
 from tilebase.files.keys import BoardCheck, StoredLayer
+from tilebase.files.policy import HALVINGS, Packer, Ranks
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.compiled import CompiledGame, permutations
 from tilebase.game.formations import formation
@@ -769,6 +770,24 @@ def check_boards(inputs: Inputs) -> Case:
         return [np.zeros(1, dtype=np.uint8)]
 
     return Case(run, refused)
+
+
+def pack(inputs: Inputs) -> Case:
+    """Pack the layer into the blocks of a page, with cells as if values rose with keys."""
+    keys = inputs.layers.afters[inputs.total]
+    packer = Packer(Ranks(inputs.sparse, inputs.total))
+    places = np.linspace(1 << HALVINGS, 254 << HALVINGS, len(keys)).astype(np.int32)
+    halvings = np.arange(len(keys), dtype=np.int32) % 3
+    made: list[Array] = []
+
+    def run() -> int:
+        made[:] = [
+            np.frombuffer(data, dtype=np.uint8)
+            for _, data in packer.blocks(inputs.total, keys, places, halvings, False)
+        ]
+        return len(keys)
+
+    return Case(run, lambda: made)
 
 
 # -- the dense passes ----------------------------------------------------------------------------

@@ -88,6 +88,7 @@ BENCHMARKS = (
     Benchmark("codec.move_bits", 1.5, "ns per key", "sparse", cases.shorten),
     Benchmark("codec.decode_deltas", 4.5, "ns per key", "sparse", cases.decode),
     Benchmark("codec.are_boards", 3.5, "ns per key", "sparse", cases.check_boards),
+    Benchmark("page.pack", 400, "ns per afterstate", "sparse", cases.pack),
     Benchmark("halves.tabulate", 34, "ns per half board", "tabulated", cases.tabulate),
     Benchmark("dense.fold_spawns win", 13, "ns per board", "dense", cases.dense("win", Step.FOLD)),
     Benchmark(

@@ -1,10 +1,10 @@
 """The coder of a page's policy: which boards are afterstates, and the cells of their values, bit by bit.
 
 A block goes through *candidates* in the order of their keys: canonical boards that some slide can leave.  Of
-each it says whether it is an afterstate; if it is, where its value lies.  Each bit is coded with a probability
-that two counters predict, which have seen earlier bits in like places.  A mixer adds their logits, with
-weights that it corrects after each bit (as in PAQ: Mahoney, Adaptive weighing of context models, 2005), and
-an arithmetic coder (Witten, Neal and Cleary, 1987) writes the bit.  `docs/format.md` has all constants.
+each it says whether it is an afterstate; if it is, where its value lies.  Two counters, which have seen bits
+in like places, predict each bit.  A mixer adds their logits, with weights that it corrects after each bit
+(as in PAQ: Mahoney, Adaptive weighing of context models, 2005), and an arithmetic coder (Witten, Neal and
+Cleary, 1987) writes the bit.  `docs/format.md` has all constants.
 """
 
 from __future__ import annotations
@@ -47,9 +47,11 @@ class Space(NamedTuple):
     counts: npt.NDArray[np.int64]
     halves: npt.NDArray[np.int64]  # halves[i, k]: half of what this code adds to the sum
     ways: npt.NDArray[np.int64]  # ways[i, s]: how often the open cells from i on have the sum 2 s
-    lost: npt.NDArray[np.int64]  # lost[i, e]: sides to which no board is slid whose cell i is empty (e = 1) or not
+    lost: npt.NDArray[
+        np.int64
+    ]  # lost[i, e]: sides to which no board is slid if cell i is empty (e = 1) or not
     near: npt.NDArray[np.int64]  # near[i, j]: a neighbour before open cell i, or i itself
-    sides: npt.NDArray[np.int64]  # sides[i, j, e]: those lost if cell i is empty or not, and near[i, j] not so
+    sides: npt.NDArray[np.int64]  # sides[i, j, e]: the same if near[i, j] is not empty, or is
     images: npt.NDArray[np.int64]  # images[p]: a permutation of open cells, by sources, that is a symmetry
     shifts: npt.NDArray[np.int64]  # shifts[i]: where open cell i lies in a key
     bits: int  # of a cell in a key
@@ -129,7 +131,7 @@ def _code(bit, first, second, mixer, coder):
 
 @scalar
 def _put(cell, index, space, coder):
-    """Put a code on a cell; return whether the cells from the next on can complete a board that can be slid."""
+    """Put a code on a cell; return whether the cells after it can complete a board that can be slid."""
     board, indices, left, sides, keys, empty = coder.board
     code = space.codes[cell, index]
     board[cell], indices[cell] = code, index

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
@@ -205,20 +206,84 @@ def order(scale: Scale, slides: Slides) -> tuple[Array, Array]:
     return halvings, np.flatnonzero(np.concatenate([np.zeros(0, dtype=bool), *missed]))
 
 
+class Packer:
+    """Packs the afterstates of layers into blocks."""
+
+    def __init__(self, ranks: Ranks) -> None:
+        self.game = ranks.game
+        self._sides = (1 << len(self.game.directions)) - 1
+        self._space, self._coder = _space(ranks.game, ranks), page.coder(self.game.cells)
+
+    def blocks(
+        self, total: int, keys: Array, places: Array, halvings: Array, loose: bool
+    ) -> Iterator[tuple[int, bytes]]:
+        """Yield of each block the position of its first afterstate, and its bytes.
+
+        A loose layer may have afterstates that no slide leaves.  Raises `CorruptError` if another has one.
+        """
+        words, at = keys.view(np.int64), 0
+        sides = self._sides | loose << page.ANYTHING
+        while at < len(keys):
+            rest = words[at:], places[at:], halvings[at:]
+            if not page.pack(*rest, total // 2, sides, BLOCK, self._space, self._coder):
+                board = self.game.format(self.game.unpack(int(keys[at])))
+                raise CorruptError(f"the table has the afterstate {board}, but no slide leads to it")
+            yield at, self._coder.out[: self._coder.state[page.AT]].tobytes()
+            at += int(self._coder.state[page.NEXT])
+
+
+def _space(game: Game, ranks: Ranks) -> page.Space:
+    """Return what the kernel has to know of the boards of a game."""
+    opened = [cell for cell, codes in enumerate(ranks.codes) if len(codes) > 1]
+    place = {cell: i for i, cell in enumerate(opened)}
+    codes, halves = np.zeros((2, len(opened), max(map(len, ranks.codes))), dtype=np.int64)
+    near = np.arange(len(opened))[:, None].repeat(len(game.shape), axis=1)
+    lost, sides = np.zeros((len(opened), 2), dtype=np.int64), np.zeros((*near.shape, 2), dtype=np.int64)
+    for i, cell in enumerate(opened):
+        several = len(ranks.codes[cell])
+        codes[i, :several], halves[i, :several] = ranks.codes[cell], ranks.half[cell]
+    for side, direction in enumerate(game.directions):
+        for line in game.segments[direction]:
+            for before, behind in pairwise(line):
+                # A board is not slid to this side if the cell before is empty and the cell behind is not.
+                for cell, other, empty in ((before, behind, 1), (behind, before, 0)):
+                    if cell not in place:
+                        continue
+                    i = place[cell]
+                    if other not in place:
+                        lost[i, empty] |= ((0 in ranks.codes[other]) != empty) << side
+                    elif (j := place[other]) < i:
+                        axis = int(np.argmax((near[i] == j) | (near[i] == i)))
+                        near[i, axis] = j
+                        sides[i, axis, empty] |= 1 << side
+    return page.Space(
+        codes,
+        np.array([len(ranks.codes[cell]) for cell in opened]),
+        halves,
+        ranks.ways[[*opened, -1]],
+        lost,
+        near,
+        sides,
+        np.array([[place[p[cell]] for cell in opened] for p in symmetries(game)], dtype=np.int64)[1:],
+        game.bits * (game.cells - 1 - np.array(opened)),
+        game.bits,
+    )
+
+
 class PolicyWriter:
     """Writes a policy into a folder, layer by layer, up to the sum `largest`.
 
     Attributes
     ----------
     layers:
-        Of each layer, the sum, the number of blocks, `low` and `step` of its scale, and whether a start is in it,
-        which need not be what a slide leaves.
+        Of each layer, the sum, the number of blocks, `low` and `step` of its scale, and whether a start is in
+        it, which need not be what a slide leaves.
     """
 
     def __init__(self, folder: Path, game: Game, largest: int) -> None:
         self._folder, self._game, self._ranks = folder, game, Ranks(game, largest)
         self.codes = self._ranks.codes
-        self._space, self._coder = _space(game, self._ranks), page.coder(game.cells)
+        self._packer = Packer(self._ranks)
         self.layers: list[tuple[int, int, float, float, bool]] = []
         self._corrections: list[tuple[int, int]] = []
         self._corrected: list[bytes] = []
@@ -232,17 +297,13 @@ class PolicyWriter:
 
     def add(self, total: int, keys: Array, scale: Scale, halvings: Array) -> None:
         """Add the afterstates of a sum: ascending keys, and the cells of values, sentinels first."""
-        words, places, halvings = keys.view(np.int64), scale.places[FIRST:], halvings[FIRST:]
-        begin, at = len(self._index), 0
         loose = any(self._game.sum(board) == total for board in self._game.start_afters or ())
-        sides = (1 << len(self._game.directions)) - 1 | loose << page.ANYTHING
-        while at < len(keys):
-            rest = words[at:], places[at:], halvings[at:]
-            if not page.pack(*rest, total // 2, sides, BLOCK, self._space, self._coder):
-                board = self._game.format(self._game.unpack(int(keys[at])))
-                raise CorruptError(f"the table has {board} as an afterstate, but no slide leaves it")
-            self._block(int(self._ranks.of(keys[at : at + 1], total)[0]))
-            at += int(self._coder.state[page.NEXT])
+        begin = len(self._index)
+        for at, data in self._packer.blocks(total, keys, scale.places[FIRST:], halvings[FIRST:], loose):
+            self._file.write(data)
+            self._size += len(data)
+            rank = int(self._ranks.of(keys[at : at + 1], total)[0])
+            self._index.append(_ENTRY.pack(rank, len(data), zlib.crc32(data)))
         self.layers.append((total, len(self._index) - begin, scale.low, scale.step, loose))
 
     def correct(self, total: int, keys: Array, best: Array) -> None:
@@ -256,12 +317,6 @@ class PolicyWriter:
                 buffer[:length].tobytes(),
             ]
             self._corrections.append((total, len(keys)))
-
-    def _block(self, rank: int) -> None:
-        data = self._coder.out[: self._coder.state[page.AT]].tobytes()
-        self._file.write(data)
-        self._size += len(data)
-        self._index.append(_ENTRY.pack(rank, len(data), zlib.crc32(data)))
 
     def finish(self) -> dict[str, Any]:
         """Append index and corrections; name the file by their checksum; return what a header tells."""
@@ -279,39 +334,3 @@ class PolicyWriter:
             "corrections": self._corrections,
             "policy": {"name": name, "bytes": self._size + len(tail), "tail": len(tail), "check": check},
         }
-
-
-
-def _space(game: Game, ranks: Ranks) -> page.Space:
-    """Return what the kernel has to know of the boards of a game."""
-    opened = [cell for cell, codes in enumerate(ranks.codes) if len(codes) > 1]
-    place = {cell: i for i, cell in enumerate(opened)}
-    codes, halves = np.zeros((2, len(opened), max(map(len, ranks.codes))), dtype=np.int64)
-    near = np.arange(len(opened))[:, None].repeat(len(game.shape), axis=1)
-    lost, sides = np.zeros((len(opened), 2), dtype=np.int64), np.zeros((*near.shape, 2), dtype=np.int64)
-    for i, cell in enumerate(opened):
-        codes[i, : len(ranks.codes[cell])], halves[i, : len(ranks.codes[cell])] = ranks.codes[cell], ranks.half[cell]
-    for side, direction in enumerate(game.directions):
-        for line in game.segments[direction]:
-            for before, behind in pairwise(line):
-                # A board is not slid to this side if the cell before is empty and the cell behind is not.
-                for cell, other, empty in ((before, behind, 1), (behind, before, 0)):
-                    i, j = place.get(cell), place.get(other)
-                    if i is not None and j is None:
-                        lost[i, empty] |= ((0 in ranks.codes[other]) != empty) << side
-                    elif i is not None and j < i:
-                        axis = int(np.argmax((near[i] == j) | (near[i] == i)))
-                        near[i, axis] = j
-                        sides[i, axis, empty] |= 1 << side
-    return page.Space(
-        codes,
-        np.array([len(ranks.codes[cell]) for cell in opened]),
-        halves,
-        ranks.ways[[*opened, -1]],
-        lost,
-        near,
-        sides,
-        np.array([[place[p[cell]] for cell in opened] for p in symmetries(game)], dtype=np.int64)[1:],
-        game.bits * (game.cells - 1 - np.array(opened)),
-        game.bits,
-    )

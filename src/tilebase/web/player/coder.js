@@ -154,7 +154,7 @@ export class Boards {
       let at = 0;
       going = this.#put(cell, at);
       while (at + 1 < codes.length && this.rank[cell + 1] + this.#ways(cell, at) <= rank) going = this.#put(cell, ++at);
-      if (!going) throw new RangeError("a block begins with a board that no slide leaves");
+      if (!going) throw new RangeError("a block has another length");
     }
   }
 
