@@ -53,6 +53,7 @@ class Space(NamedTuple):
     near: npt.NDArray[np.int64]  # near[i, j]: a neighbour before open cell i, or i itself
     sides: npt.NDArray[np.int64]  # sides[i, j, e]: the same if near[i, j] is not empty, or is
     images: npt.NDArray[np.int64]  # images[p]: a permutation of open cells, by sources, that is a symmetry
+    least: npt.NDArray[np.int64]  # least[i, j]: a cell with no larger code than cell i, or i itself
     shifts: npt.NDArray[np.int64]  # shifts[i]: where open cell i lies in a key
     bits: int  # of a cell in a key
 
@@ -138,6 +139,9 @@ def _put(cell, index, space, coder):
     rest = left[cell] - space.halves[cell, index]
     if rest < 0 or not space.ways[cell + 1, rest]:
         return False
+    for j in range(space.least.shape[1]):
+        if code < board[space.least[cell, j]]:
+            return False
     void = np.int64(code == 0)
     lost = space.lost[cell, void]
     for j in range(space.near.shape[1]):

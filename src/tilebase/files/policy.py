@@ -256,6 +256,12 @@ def _space(game: Game, ranks: Ranks) -> page.Space:
                         axis = int(np.argmax((near[i] == j) | (near[i] == i)))
                         near[i, axis] = j
                         sides[i, axis, empty] |= 1 << side
+    images = np.array([[place[p[cell]] for cell in opened] for p in symmetries(game)], dtype=np.int64)
+    # The first cell that a symmetry moves holds no larger code than the cell whose code comes there.
+    moved = {(int(image[i]), int(i)) for image in images for i in np.flatnonzero(image != images[0])[:1]}
+    below = [[i for source, i in sorted(moved) if source == cell] for cell in range(len(opened))]
+    most = max(map(len, below))
+    least = np.array([[*some, *[i] * (most - len(some))] for i, some in enumerate(below)], dtype=np.int64)
     return page.Space(
         codes,
         np.array([len(ranks.codes[cell]) for cell in opened]),
@@ -264,7 +270,8 @@ def _space(game: Game, ranks: Ranks) -> page.Space:
         lost,
         near,
         sides,
-        np.array([[place[p[cell]] for cell in opened] for p in symmetries(game)], dtype=np.int64)[1:],
+        images[1:],
+        least,
         game.bits * (game.cells - 1 - np.array(opened)),
         game.bits,
     )

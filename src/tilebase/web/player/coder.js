@@ -84,6 +84,12 @@ export class Boards {
     this.halves = opened.map((cell) => Int32Array.from(ranks.codes[cell], ranks.half));
     this.ways = opened.map((cell) => ranks.ways[cell + 1]); // of the cells after each
     this.images = symmetries.slice(1).map(([cells]) => Int32Array.from(opened, (cell) => place.get(cells[cell])));
+    // The first cell that a symmetry moves holds no larger code than the cell whose code comes there.
+    this.least = opened.map(() => []);
+    for (const image of this.images) {
+      const first = image.findIndex((source, cell) => source !== cell);
+      if (first >= 0) this.least[image[first]].push(first);
+    }
     this.sides = (1 << directions.length) - 1;
     // Of each cell, the sides to which no board is slid if it is not empty, and if it is:
     this.lost = opened.map(() => [0, 0]);
@@ -118,8 +124,8 @@ export class Boards {
     const { board, rank } = this;
     rank[cell + 1] = at === 0 ? rank[cell] : rank[cell + 1] + this.#ways(cell, at - 1);
     this.at[cell] = at;
-    if (this.#ways(cell, at) === 0) return false;
     const code = this.codes[cell][at];
+    if (this.#ways(cell, at) === 0 || this.least[cell].some((other) => code < board[other])) return false;
     const none = code === 0 ? 1 : 0;
     const near = this.near[cell];
     let lost = this.lost[cell][none];
