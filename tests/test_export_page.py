@@ -64,7 +64,7 @@ GAINS = [math.floor(32768 / (seen + 1.5)) for seen in range(61)]
 
 
 class Bits:
-    """A reader of the bits of a block, written from docs/format.md alone."""
+    """A reader of the bits of a block, written from what the module of its kernel says."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at, self.low, self.high = data, 4, 0, 2**32 - 1
@@ -99,7 +99,7 @@ class Bits:
 
 
 class Packed:
-    """A reader of exported policies, written from docs/format.md alone; it decodes everything."""
+    """A reader of exported policies, written from docs/format.md; it decodes everything."""
 
     def __init__(self, folder: Path) -> None:
         text = (folder / "index.html").read_text("utf-8")

@@ -1,10 +1,29 @@
 """The coder of a page's policy: which boards are afterstates, and the cells of their values, bit by bit.
 
-A block goes through *candidates* in the order of their keys: canonical boards that some slide can leave.  Of
-each it says whether it is an afterstate; if it is, where its value lies.  Two counters, which have seen bits
-in like places, predict each bit.  A mixer adds their logits, with weights that it corrects after each bit
-(as in PAQ: Mahoney, Adaptive weighing of context models, 2005), and an arithmetic coder (Witten, Neal and
-Cleary, 1987) writes the bit.  `docs/format.md` has all constants.
+A block goes through *candidates* in the order of their keys: canonical boards that some slide can leave.  A
+bit says whether each is an afterstate.  After a 1 come the eight bits of the cell of its value, the highest
+first; then, up to 15 times, a 1 to stop, or a 0 and whether the value lies in the upper half.  A half is
+written with the probability 1/2.  Two counters and a mixer predict each other bit:
+
+    bit                      mixer   first counter             second counter
+    afterstate               0       c, d, b, two flags, e     eight flags, e
+    bit k of the cell        1 + k   a, higher bits            c, d, e, higher bits
+    stop after k halvings    9       cell // 8, k              e, k
+
+Of the cells with several codes, c, d and b are the lowest four bits of the codes of the last three, and e is
+the number of empty ones, from 1 to 4.  Flags are the bits of the candidates before, 0 at first.  Of the last
+two cells, at first 128, a is a 32nd of the sum; it is 16 or 17 if the last one is 0 or 255.
+
+A counter holds 2**16 times a probability p, 1/2 at first, and the number n of bits it has seen, at most 60.
+A mixer adds the logits log(p / (1 - p)), with weights that are 1/2 at first, to that of the probability q
+of a 1.  After a bit y, each weight has grown by the logit times (y - q) / 64, and p by (y - p) / (n + 3/2).
+All this is done in integers, so that readers agree: `Coder` has the tables.
+
+An arithmetic coder writes the bits: of an interval of 32-bit numbers, a 1 takes the lower part, which is q of
+it, and a 0 the rest; bytes that all numbers of the interval begin with are written.  Four more bytes end it.
+
+Sources: Witten, Neal and Cleary, Arithmetic coding for data compression, 1987; Mahoney, Adaptive weighing of
+context models for lossless data compression, 2005.
 """
 
 from __future__ import annotations
