@@ -329,6 +329,10 @@ def test_an_agent_is_judged_by_returns_and_cited(solved, tmp_path, printed):
     )
     assert returns == [2 * number for number in table]
     np.testing.assert_array_equal(own.probe("2,2/0,0")[1], 2 * mine.probe("2,2/0,0")[1])
+    table = solved(SMALL, "score@0.5")
+    for policy in ("greedy", table):
+        assert evaluate(table, policy, returns=True).value == 2 * judge(table, policy).value
+    assert str(own.start) in printed(f"evaluate {table} random --returns -q")
     own.record(tmp_path / "r.json", command="judge(...)")
     cited = printed(f"cite {tmp_path / 'r.json'}")
     assert f"discount 1/2 for each slide after the first, by the policy mine: {own.text} (rounded)" in cited

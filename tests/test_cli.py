@@ -489,7 +489,7 @@ def test_no_command_has_more_than_eighteen_options() -> None:
     ("command", "function", "names"),
     [
         ("evaluate", "policies.evaluation.evaluate", "objective"),
-        ("evaluate:AgentOptions", "policies.evaluation.evaluate", "states symmetry"),
+        ("evaluate:AgentOptions", "policies.evaluation.evaluate", "states symmetry returns"),
         ("evaluate:SampleOptions", "policies.evaluation.evaluate", "games seed"),
         ("verify:DerivedOptions", "tables.verify.verify_table", "sample seed cluster"),
         ("serve", "web.app.serve", "objective"),

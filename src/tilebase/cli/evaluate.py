@@ -40,7 +40,7 @@ class AgentOptions:
     symmetry: Annotated[
         Literal["canonical", "check", "none"] | None,
         Parameter(
-            help="How a function treats rotated and mirrored boards: alike, which is checked on some "
+            help="How a policy treats rotated and mirrored boards: alike, which is checked on some "
             "(check, the default with --asked); differently (none, the default without); or it "
             "receives only one of each orbit (canonical)."
         ),
@@ -53,6 +53,14 @@ class AgentOptions:
             "See docs/policies.md."
         ),
     ] = None
+    returns: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            help="With a discount, print returns as in reinforcement learning: the first slide "
+            "is not discounted.",
+        ),
+    ] = False
 
 
 @Parameter(name="*")
@@ -138,16 +146,12 @@ def evaluate(
 
     tilebase evaluate 3x3-512/ agent:network --asked batch --symmetry check
     """
-    by_symmetry = (agent.symmetry or agent.asked) is not None
+    by_symmetry = (agent.symmetry or agent.asked) is not None or agent.returns
     judged = sample.games is None and (by_symmetry or ":" in (policy or ""))
-    if (ends.distribution is not None or ends.meets) and (sample.games, agent.symmetry, agent.asked) != (
-        None,
-        None,
-        None,
-    ):
+    if (ends.distribution is not None or ends.meets) and (by_symmetry or sample.games is not None):
         raise UsageError(
             "--distribution and --meets follow all games, and ask a function for one tilebase.Board at a "
-            "time: leave --games, --symmetry and --asked out"
+            "time: leave --games, --symmetry, --asked and --returns out"
         )
     if policy is not None:
         check_order("evaluate", table, policy)
@@ -165,6 +169,11 @@ def evaluate(
             )  # fmt: skip
         return _print_distributions(every, show)
     if policy is None:
+        if sample.games is None or by_symmetry:
+            raise UsageError(
+                "name a POLICY (random, greedy, a table or module:function), or give --games without "
+                "--symmetry, --asked and --returns"
+            )
         return _play(table, sample, objective, show, run)
     from tilebase.policies import evaluation as policies
     from tilebase.policies.asking import as_policy, find_policy
@@ -180,18 +189,17 @@ def evaluate(
 
         with open_table(table) as opened:
             guide, allowed = find_policy(guide), Allowance.of(**run.use())
-            row = policies.expected_cost(
-                opened, guide, allowed, agent.states, sample.games, agent.symmetry
-            ).row()
+            symmetry = agent.symmetry or ("check" if agent.returns else None)
+            row = policies.expected_cost(opened, guide, allowed, agent.states, sample.games, symmetry).row()
         return show.plan(row, game=opened.game)
     with counting_progress() as progress:
         found = policies.evaluate(
             table, guide, objective=objective, states=agent.states, symmetry=agent.symmetry,
-            **vars(sample), **run.use(progress),
+            returns=agent.returns, **vars(sample), **run.use(progress),
         )  # fmt: skip
     if found.judged is None and show.recorded == "picture":
         raise UsageError("the losses of this policy were not found by state: record them as JSON or CSV")
-    title = str(found.objective)
+    title = f"{'return: ' * agent.returns}{found.objective}"
     rows: list[dict[str, Any]] = [
         {"": found.player, title: found.text},
         {"": "optimal", title: str(found.start)},
@@ -228,8 +236,6 @@ def _sure() -> str:
 
 def _play(table: str, sample: SampleOptions, objective: str | None, show: Shown, run: UseOptions) -> int:
     """Play by the table's own policy, and compare the mean with its value."""
-    if sample.games is None:
-        raise UsageError("name a POLICY (random, greedy, a table or module:function), or give --games")
     if PLANNING.get():
         raise UsageError("only the evaluation of a POLICY is planned: name one")
     from tilebase.policies import simulation

@@ -179,6 +179,8 @@ class Evaluation(Reported):
 
     def asked(self) -> tuple[Finding, ...]:
         """Return what the policy is worth, and optimal play."""
+        if self.judged is not None:
+            return self.judged.asked()
         kind = "rounded" if self.games is None else f"mean of {self.games:,} games"
         return findings_of(self.game, self.objective.text, self.player, self.text, self.start, kind)
 
@@ -192,6 +194,7 @@ def evaluate(
     games: int | None = None,
     seed: int = 0,
     symmetry: Symmetry | None = None,
+    returns: bool = False,
     **use: Unpack[Use],
 ) -> Evaluation:
     """Compute the value of a policy in the game of a table: exact, or a mean over games if `games` is given.
@@ -216,31 +219,46 @@ def evaluate(
         For a callable: play this number of random games; return their mean and its standard error.  None:
         exact.
     symmetry:
-        For a callable: how it treats rotated and mirrored boards, as in `tilebase.policies.judge`, which
-        judges it; `Evaluation.judged` shows where it loses.  None: ``check`` for an `ArrayPolicy`, otherwise
-        ``none``.
+        How the policy treats rotated and mirrored boards, as in `tilebase.policies.judge`, which judges it;
+        `Evaluation.judged` shows where it loses.  None: ``check`` for an `ArrayPolicy`, ``none`` for another
+        callable; other policies are then evaluated, and not judged.
+    returns:
+        As in `tilebase.policies.judge`, which judges the policy.
     use:
         Memory, threads and the like: the keywords of `Use`.
 
     Raises
     ------
     UsageError
-        If the policy does not exist or returns a slide that is not allowed, or the table lacks the objective.
+        If the policy does not exist or returns a slide that is not allowed, or the table lacks the objective;
+        if games are to have returns.
     ResourceError
         If a callable reaches more than `states` states.
     """
     if (states is not None and states < 1) or (games is not None and games < 2):
         raise UsageError("give at least 1 state, and at least 2 games for a mean and its error")
+    if returns and games is not None:
+        raise UsageError("returns are computed exactly, without games: give --returns or --games, not both")
     allowed = Allowance.of(**use)
     opened, found = open_table(table), find_policy(policy)
     chosen = _objective(opened, objective)
     start = opened.start[chosen.label]
     name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
-    symmetry = symmetry or _usual_symmetry(opened, found, games)
-    asked = _array_policy(found, opened.game, symmetry, None if found is policy else name)
+    symmetry = symmetry or _usual_symmetry(opened, found, games) or ("check" if returns else None)
+    asked = _array_policy(found, opened.game, symmetry, objective)
+    if asked is not None and isinstance(policy, str) and not isinstance(found, Table):
+        asked.name = policy
     if asked is not None and games is None:
-        return _judged(opened, asked, chosen, symmetry or "check", _counting(allowed, states))
-    if games is not None and asked is None and not callable(found):
+        judged = judge(
+            opened, asked, objective=chosen.label, symmetry=symmetry or "check", returns=returns,
+            **vars(_counting(allowed, states)),
+        )  # fmt: skip
+        return Evaluation(
+            opened.game, asked.name, chosen, judged.value, judged.start, judged.states,
+            rounding=judged.rounding, judged=judged, symmetry=symmetry or "check",
+            value_rounding=judged.rounding, plays_by=judged.plays_by,
+        )  # fmt: skip
+    if games is not None and isinstance(found, str | Table):
         raise UsageError("games are played for module:function only: this policy is evaluated exactly")
     if asked is None:
         states = states or MOST_STATES
@@ -284,27 +302,13 @@ def _counting(allowed: Allowance, most: int | None) -> Allowance:
 
 
 def _array_policy(
-    found: Any, game: Game, symmetry: Symmetry | None, name: str | None = None
+    found: Any, game: Game, symmetry: Symmetry | None, objective: str | None = None
 ) -> ArrayPolicy | None:
     """Return a policy that is asked for many boards at once; None for one that is evaluated otherwise."""
     arrays = hasattr(found, "predict") or isinstance(found, ArrayPolicy) or takes_arrays(found)
-    if not arrays and (symmetry is None or not callable(found)):
+    if not arrays and symmetry is None:
         return None
-    asked = as_policy(found, game, asked=None if arrays else "board")
-    asked.name = name or asked.name
-    return asked
-
-
-def _judged(
-    table: Table, policy: ArrayPolicy, objective: Objective, symmetry: Symmetry, allowed: Allowance
-) -> Evaluation:
-    """Return the exact value of a policy that is asked for many boards at once."""
-    judged = judge(table, policy, objective=objective.label, symmetry=symmetry, **vars(allowed))
-    return Evaluation(
-        table.game, policy.name, objective, judged.value, judged.start, judged.states,
-        rounding=judged.rounding, judged=judged, symmetry=symmetry, value_rounding=judged.rounding,
-        plays_by=judged.plays_by,
-    )  # fmt: skip
+    return as_policy(found, game, asked=None if arrays else "board", objective=objective)
 
 
 def _sampled(table: Table, name: str, objective: Objective, paid: npt.NDArray[np.float64]) -> Evaluation:
