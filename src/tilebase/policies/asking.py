@@ -169,7 +169,7 @@ def as_policy(
     *,
     asked: Asked | None = None,
     output: Output | None = None,
-    observation: str | Callable[[Boards], Any] = "exponents",
+    observation: str | Callable[[Boards], Any] | None = None,
     actions: str | Sequence[str] = "tilebase",
     illegal: Illegal = "raise",
     objective: Objective | str | None = None,
@@ -199,7 +199,8 @@ def as_policy(
         are actions, floats are probabilities.
     observation:
         How boards are shown: one of `OBSERVATIONS`; ``one-hot``, ``uint8[n, *shape, K]`` for the K exponents
-        from 0 on that boards of the game hold; or a function of exponents ``uint8[n, *shape]``.
+        from 0 on that boards of the game hold; or a function of exponents ``uint8[n, *shape]``.  None: as the
+        `observation_space` of the policy, such as a model of Stable-Baselines3, says; else ``exponents``.
     actions:
         How actions are numbered, in answers and in `allowed`: ``tilebase`` (left, right, up, down; in a box
         front and back follow), a package of `ACTION_ORDERS`, or the directions in their order.
@@ -238,6 +239,9 @@ def as_policy(
     if not callable(function):
         raise UsageError(f"the policy must be a function, a table or an object with predict, not {policy!r}")
     function, order = without_sampling(function), _order(game, actions)
+    if observation is None:
+        space = getattr(getattr(policy, "observation_space", None), "shape", None) or ()
+        observation = "one-hot" if len(space) == len(game.shape) + 1 else "exponents"
     ask: Callable[[Keys, Flags], Any] = (
         partial(_ask_boards, function, game, illegal)
         if asked == "board"
