@@ -146,8 +146,8 @@ def test_imports_stay_light(module: str) -> None:
 
 
 def test_the_program_is_cited_as_by_citation_cff() -> None:
-    lines = (ROOT / "CITATION.cff").read_text("utf-8").splitlines()
-    assert {f"version: {RELEASE}", f'title: "{TITLE}"', f"  - name: {AUTHORS}"} <= set(lines)
+    lines = set((ROOT / "CITATION.cff").read_text("utf-8").splitlines())
+    assert {f"version: {RELEASE}", f'title: "{TITLE}"', f"  - name: {AUTHORS}"} <= lines
 
 
 def test_public_names_exist_and_are_few() -> None:
