@@ -42,10 +42,12 @@ def learn_td(game: Game) -> Any:
 
 def learn_ppo(game: Game) -> Any:
     """A MaskablePPO with the defaults of sb3-contrib, 64 games at once and scaled rewards."""
+    import torch
     from sb3_contrib import MaskablePPO
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.vec_env import VecNormalize
 
+    torch.set_num_threads(1)  # more round otherwise, and wait for each other on busy processors
     options = {"game": game, "reward": "score", "observation": "one-hot"}
     envs = make_vec_env("tilebase/2048-v0", n_envs=64, seed=0, env_kwargs=options)
     scaled = VecNormalize(envs, norm_obs=False)
