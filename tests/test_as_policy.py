@@ -60,7 +60,7 @@ def first_slide(board):
 class Model:
     """As the models of learning packages: one-hot boards, a tuple, and masks if they are asked for."""
 
-    observation_space = np.zeros((2, 3, 5))
+    observation_space = np.zeros((2, 3, 7))
 
     def predict(self, seen, action_masks=None):
         assert seen.shape[1:] == self.observation_space.shape

@@ -205,7 +205,7 @@ class Result:
             about += f": {self.answer}. Not computed by tilebase {version()}"
             return entry(name, title, latex_escaped(". ".join(filter(None, (where, about)))), author, year)
         run = f"Computed by \\texttt{{{latex_escaped(self.command)}}}" if self.command else "Not computed"
-        note = f"{latex_escaped(self.statement)} {run}, {_program(self.version)}"
+        note = f"{latex_escaped(self.statement)} {run}, tilebase {latex_escaped(self.version or version())}"
         return entry(name, about, note, year=self.date[:4] or None)
 
 
@@ -222,11 +222,7 @@ def entry(name: str, title: str, note: str, author: str = AUTHORS, year: str | N
 
 def cited_program() -> str:
     """Return an entry of BibTeX for this program, as CITATION.cff of the clone cites it."""
-    return entry("tilebase", TITLE, _program())
-
-
-def _program(made: str = "") -> str:
-    return f"tilebase {latex_escaped(made or version())}"
+    return entry("tilebase", TITLE, f"tilebase {latex_escaped(version())}")
 
 
 # -- the fact files -------------------------------------------------------------------------------

@@ -55,12 +55,12 @@ def cite(
     show = shown.checked()
     from tilebase.claims.results import GROUPS, cited_program, find_results, results
 
-    if result == ("tilebase",):
+    if group is not None and group not in GROUPS:
+        raise UsageError(f"group {group!r} does not exist: choose one of {', '.join(GROUPS)}")
+    if result == ("tilebase",) and group is None:
         rows = [{"bibtex": cited_program()}]
         show.write(rows, rows[0], text=rows[0]["bibtex"], game=None)
         return 0
-    if group is not None and group not in GROUPS:
-        raise UsageError(f"group {group!r} does not exist: choose one of {', '.join(GROUPS)}")
     found = find_results(*result) if result else results()
     if len(found) > 1 or not result:
         found = tuple(one for one in found if group in (None, one.group))

@@ -199,8 +199,9 @@ def as_policy(
         are actions, floats are probabilities.
     observation:
         How boards are shown: one of `OBSERVATIONS`; ``one-hot``, ``uint8[n, *shape, K]`` for the K exponents
-        from 0 on that boards of the game hold; or a function of exponents ``uint8[n, *shape]``.  None: as the
-        `observation_space` of the policy, such as a model of Stable-Baselines3, says; else ``exponents``.
+        from 0 on that boards of the game hold; or a function of exponents ``uint8[n, *shape]``.  None:
+        one-hot vectors of K numbers if the `observation_space` of the policy, such as a model of
+        Stable-Baselines3, is ``[*shape, K]``; else ``exponents``.
     actions:
         How actions are numbered, in answers and in `allowed`: ``tilebase`` (left, right, up, down; in a box
         front and back follow), a package of `ACTION_ORDERS`, or the directions in their order.
@@ -240,8 +241,9 @@ def as_policy(
         raise UsageError(f"the policy must be a function, a table or an object with predict, not {policy!r}")
     function, order = without_sampling(function), _order(game, actions)
     if observation is None:
-        space = getattr(getattr(policy, "observation_space", None), "shape", None) or ()
-        observation = "one-hot" if len(space) == len(game.shape) + 1 else "exponents"
+        space: tuple[int, ...] = getattr(getattr(policy, "observation_space", None), "shape", None) or ()
+        one_hot = len(space) == len(game.shape) + 1
+        observation = partial(_one_hot, space[-1], np.uint8) if one_hot else "exponents"
     ask: Callable[[Keys, Flags], Any] = (
         partial(_ask_boards, function, game, illegal)
         if asked == "board"
