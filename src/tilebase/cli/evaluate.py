@@ -54,12 +54,7 @@ class AgentOptions:
         ),
     ] = None
     returns: Annotated[
-        bool,
-        Parameter(
-            negative=(),
-            help="With a discount, print returns as in reinforcement learning: the first slide "
-            "is not discounted.",
-        ),
+        bool, Parameter(negative=(), help="Do not discount the first slide, as in reinforcement learning.")
     ] = False
 
 
@@ -149,10 +144,7 @@ def evaluate(
     if ended and (agent.returns or sample.games is not None):
         raise UsageError("--distribution and --meets follow all games: leave --games and --returns out")
     if policy is None and (by_symmetry or (sample.games is None and not ended)):
-        raise UsageError(
-            "name a POLICY (random, greedy, a table or module:function), or give --games without "
-            "--symmetry, --asked and --returns"
-        )
+        raise UsageError("name a POLICY (random, greedy, a table or module:function), or give --games alone")
     if policy is not None:
         check_order("evaluate", table, policy)
     show = shown.checked(PICTURES if ends.distribution is not None or judged else ())
