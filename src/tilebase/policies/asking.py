@@ -284,8 +284,8 @@ def answers_differ(board: str) -> UsageError:
 
 
 def takes_arrays(policy: Any) -> bool:
-    """Return whether a function needs two arguments, as a `BatchPolicy` does, and not one, a `Board`."""
-    return callable(policy) and _arguments(policy)[0] == 2
+    """Return whether a policy has ``predict`` or needs two arguments, as a `BatchPolicy`, not a `Board`."""
+    return hasattr(policy, "predict") or (callable(policy) and _arguments(policy)[0] == 2)
 
 
 def _arguments(policy: Any) -> tuple[int, float]:

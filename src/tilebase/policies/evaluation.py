@@ -272,7 +272,7 @@ def usual_symmetry(
 
     A function of a `Board` is judged if the table contains all that it meets.
     """
-    if returns or _takes_arrays(found):
+    if returns or takes_arrays(found):
         return "check"
     whole = table.manifest.thinned is None and table.manifest.space == "reachable"
     return "none" if whole and games is None and callable(found) else None
@@ -280,14 +280,10 @@ def usual_symmetry(
 
 def asked_policy(found: Any, game: Game, given: Any, objective: str | None = None) -> ArrayPolicy:
     """Return what `find_policy` found as a policy of many boards, under the name that was given."""
-    asked = as_policy(found, game, asked=None if _takes_arrays(found) else "board", objective=objective)
+    asked = as_policy(found, game, asked=None if takes_arrays(found) else "board", objective=objective)
     if isinstance(given, str) and not isinstance(found, Table):
         asked.name = given
     return asked
-
-
-def _takes_arrays(found: Any) -> bool:
-    return hasattr(found, "predict") or isinstance(found, ArrayPolicy) or takes_arrays(found)
 
 
 def _counting(allowed: Allowance, most: int | None) -> Allowance:
