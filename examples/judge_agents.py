@@ -30,8 +30,11 @@ NEEDS = {
 def sampled(model: Any) -> BatchPolicy:
     """A MaskablePPO of sb3-contrib: the probabilities with which it samples, not the most probable action."""
 
+    space = model.observation_space.shape  # of exponents, or one-hot with an axis more
+
     def policy(boards: Any, allowed: Any) -> Any:
-        observation = model.policy.obs_to_tensor(boards)[0]
+        seen = boards if len(space) < boards.ndim else np.eye(space[-1], dtype=np.uint8)[boards]
+        observation = model.policy.obs_to_tensor(seen)[0]
         return model.policy.get_distribution(observation, action_masks=allowed).distribution.probs
 
     return policy
@@ -42,7 +45,7 @@ def best_logit(network: Callable[[Any], Any], game: Game) -> ArrayPolicy:
     import torch
 
     def policy(boards: Any, _: Any) -> Any:
-        return network(torch.as_tensor(boards))
+        return network(torch.as_tensor(boards, dtype=torch.float32))
 
     return as_policy(policy, game, output="scores", observation="one-hot")
 

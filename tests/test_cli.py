@@ -134,8 +134,9 @@ def test_values_are_exported_for_data_frames(solved, tmp_path, printed):
     game, cells = Game("2x3", 64), "cells are exponents: 8 for the tile 256"
     command = f"export values {solved(game)}"
     said = printed(f"{command} -o {tmp_path / 'a.parquet'}")
-    rows = pq.read_table(tmp_path / "a.parquet").to_pylist()
-    assert f": {len(rows):,} afterstates up to symmetry, which polars.read_parquet or pandas.r" in said
+    rows = (read := pq.read_table(tmp_path / "a.parquet")).to_pylist()
+    assert f"tilebase {command}" in read.schema.metadata[b"tilebase"].decode()
+    assert f": {len(rows):,} afterstates up to symmetry, which polars.read_parquet, or pandas.r" in said
     assert said.endswith(f"; {cells}; --states writes states, and what each slide is worth\n")
     assert len(rows) == 4_375
     with open_table(solved(game)) as table:
@@ -144,7 +145,7 @@ def test_values_are_exported_for_data_frames(solved, tmp_path, printed):
             assert (board.sum, board.key, board.text) == (row["sum"], row["key"], row["board"])
             assert float(table.probe_after(board).value) == row["v"]
     said = printed(f"{command} --states --sum 30 -o {tmp_path / 'a.csv'}")
-    assert said.endswith(f" states up to symmetry, which polars.read_csv or pandas.read_csv reads; {cells}\n")
+    assert said.endswith(f" with dtype_backend='pyarrow', reads; {cells}\n")
     states = list(csv.DictReader((tmp_path / "a.csv").read_text().splitlines()))
     assert states
     for row in states:
@@ -489,7 +490,7 @@ def test_no_command_has_more_than_eighteen_options() -> None:
     ("command", "function", "names"),
     [
         ("evaluate", "policies.evaluation.evaluate", "objective"),
-        ("evaluate:AgentOptions", "policies.evaluation.evaluate", "states symmetry"),
+        ("evaluate:AgentOptions", "policies.evaluation.evaluate", "states symmetry returns"),
         ("evaluate:SampleOptions", "policies.evaluation.evaluate", "games seed"),
         ("verify:DerivedOptions", "tables.verify.verify_table", "sample seed cluster"),
         ("serve", "web.app.serve", "objective"),

@@ -17,7 +17,7 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Exact, Rounded
-from tilebase.policies import judge
+from tilebase.policies import as_policy, judge
 from tilebase.policies.distributions import NAMES, Distribution, distributions
 from tilebase.policies.evaluation import Evaluation, evaluate
 from tilebase.questions.solve import solve
@@ -76,10 +76,10 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return request.param, path
 
 
-@pytest.mark.parametrize("policy", ["random", "greedy", "score", "function"])
+@pytest.mark.parametrize("policy", ["random", "greedy", "score", "function", "arrays"])
 def test_they_are_those_of_the_rules(case: tuple[Game, Path], policy: str) -> None:
     game, path = case
-    rules, meets = by_rules(game, "greedy" if policy == "function" else policy)
+    rules, meets = by_rules(game, "greedy" if policy in ("function", "arrays") else policy)
     boards = [game.format(board) for board in sorted(meets)[:: max(len(meets) // 9, 1)]]
     chosen = slides_of(game, "greedy")
 
@@ -87,7 +87,7 @@ def test_they_are_those_of_the_rules(case: tuple[Game, Path], policy: str) -> No
         slides = chosen(board.cells)
         return {direction: 1 / len(slides) for direction in slides}
 
-    asked = {"score": path, "function": play}.get(policy, policy)
+    asked = {"score": path, "function": play, "arrays": as_policy("greedy", game)}.get(policy, policy)
     found = distributions(path, asked, boards=boards)  # type: ignore[arg-type]
     for name, exact in rules.items():
         assert found[name].chances == pytest.approx(
@@ -148,10 +148,7 @@ def test_entries_stand_for_as_many_scores_as_the_resolution(case: tuple[Game, Pa
 
 
 def test_boards_that_symmetries_turn_into_each_other_are_met_alike(solved) -> None:
-    def play(board: Board) -> str:
-        return min(board.slides())
-
-    for policy in (play, "greedy"):
+    for policy in (lambda board: min(board.slides()), "greedy"):
         met = distributions(solved(Game("2x2", 16)), policy, boards=["2,2/0,0", "0,0/2,2"]).meets
         assert len(set(met.values())) == 1
         assert all(0 < p < 1 for p in met.values())

@@ -29,7 +29,6 @@ BLOCKS = [block for page in SHOWING for block in transcripts.blocks(page)]
 NOT_RUN = {
     "play": "a person has to type the slides",
     "times of this machine": "the library is the reader's, and so are the times",
-    "needs a module of one's own": "an agent and its network are no part of this project",
 }
 """Why blocks with the comment ``<!-- not run: ... -->`` are only parsed."""
 FIRST_WORDS = {"tilebase certificate 1", "tilebase run", "tilebase bound", "tilebase table"}

@@ -95,6 +95,7 @@ def test_a_copied_state_is_continued() -> None:
     for env in (GameEnv(GAME, reward="score"), GameVectorEnv(GAME, num_envs=3, max_episode_steps=9)):
         first = env.reset(seed=1)
         state = pickle.loads(pickle.dumps(env.clone_state(include_rng=True)))
+        assert {state, env.clone_state(include_rng=True)} == {state} != {env.clone_state()}
         expected = steps(env)
         same(env.restore_state(state), first)
         same(steps(env), expected)

@@ -54,11 +54,11 @@ def test_reference_agents(example, capsys, monkeypatch):
         assert value + float(row["regret"]) == pytest.approx(task.optimum)
         assert row["agent"] in reference.AGENTS
         assert row["value"] in explain(row["benchmark"])[0].text
-    monkeypatch.setattr(reference, "TD_SLIDES", 100_000)
+    monkeypatch.setattr(reference, "TD_SLIDES", 2_000_000)
     monkeypatch.delitem(reference.AGENTS, "PPO")
     reference.main(["2x2-32-win"])
     heads, *rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert heads == list(every[0])
     task, values = benchmark("2x2-32-win"), {row[1]: float(row[2]) for row in rows}
     assert values["random"] == pytest.approx(task.random)
-    assert 10 * values["greedy"] < values["n-tuple TD"] <= task.optimum
+    assert 10 * values["greedy"] < values["n-tuple TD"] <= task.optimum * (1 + 1e-9)

@@ -134,7 +134,7 @@ def test_the_card_and_the_tasks(made):
     assert "licence: MIT" in card
     assert "`a command`" in card
     date = json.loads((folder / "croissant.json").read_text())["datePublished"]
-    assert f"year={{{date[:4]}}}, version={{1.0.0}}, note={{made by tilebase {version()}}}" in card
+    assert f"year = {{{date[:4]}}},\n      note = {{version 1.0.0, made by tilebase {version()}}}" in card
     tasks = json.loads((folder / "benchmarks.json").read_text())
     assert [one["name"] for one in tasks] == list(NAMES)
     assert [Game.from_identity(one["identity"]) for one in tasks] == [part.task.game for part in parts]

@@ -26,6 +26,7 @@ from mutation.__main__ import rows, sources
 from mutation.changes import changes_in
 from repetition import repeated, taken
 from tilebase._version import RELEASE
+from tilebase.claims.results import AUTHORS, TITLE
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = [*(path for path in sorted((ROOT / "scripts").iterdir()) if path.is_file()), ROOT / ".ci/run"]
@@ -144,9 +145,9 @@ def test_imports_stay_light(module: str) -> None:
     run("-c", f"import sys, {module}, tilebase._version; {unasked}; {show}")
 
 
-def test_the_version_to_cite_is_the_one_that_statements_name() -> None:
-    lines = (ROOT / "CITATION.cff").read_text("utf-8").splitlines()
-    assert f"version: {RELEASE}" in lines
+def test_the_program_is_cited_as_by_citation_cff() -> None:
+    lines = set((ROOT / "CITATION.cff").read_text("utf-8").splitlines())
+    assert {f"version: {RELEASE}", f'title: "{TITLE}"', f"  - name: {AUTHORS}"} <= lines
 
 
 def test_public_names_exist_and_are_few() -> None:

@@ -3,7 +3,8 @@
 The value of an afterstate is the sum of one weight for each of its tuples: groups of cells whose tiles are
 an index into a table of weights (Szubert and Jaskowski, CIG 2014).  All images of a tuple under symmetries
 of the game share one table, so turned boards have one value.  The network learns the score still to come, and
-a win counts like a score of `WIN`.
+a win counts like a score of `WIN`.  At first every board is worth `FIRST`, so that slides that were not tried
+seem better, and are tried (optimistic TD: Guei, Chen and Wu, IEEE Transactions on Games 2022).
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ TUPLES = {
 """The cells of the tuples, by shape."""
 WIN = 20_000.0
 """What a win is worth: much more than a game can score by putting the win off."""
+FIRST = 2_000.0
+"""Larger values try more slides, and learn later."""
 CODE = np.uint64(15)
 
 
@@ -49,7 +52,7 @@ class Network:
         images = [(t, [way[c] for c in cells]) for t, cells in enumerate(tuples) for way in symmetries(game)]
         shifts = [[game.bits * (game.cells - 1 - c) for c in cells] for _, cells in images]
         base = game.x + 1 if game.unmergeable else max(game.tops) + 1
-        self.weights = np.zeros((len(tuples), base ** len(tuples[0])), dtype=np.float32)
+        self.weights = np.full((len(tuples), base ** len(tuples[0])), FIRST / len(images), dtype=np.float32)
         # shifts[j, k]: where cell k of image j is in a key; table[j]: whose weights image j uses.
         self._images = np.array(shifts, dtype=np.uint64), np.array([t for t, _ in images]), base
 

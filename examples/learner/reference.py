@@ -25,7 +25,7 @@ from ntuples import Network
 import tilebase.envs
 from tilebase import Game, Table, TilebaseError, evaluate, open_table, solve
 from tilebase.datasets import Benchmark, benchmark
-from tilebase.policies import as_policy, judge
+from tilebase.policies import judge
 from tilebase.simulator import Simulator
 
 TASKS = ("2x3-64-win", "2x4-256-win", "3x3-512-win")
@@ -42,15 +42,17 @@ def learn_td(game: Game) -> Any:
 
 def learn_ppo(game: Game) -> Any:
     """A MaskablePPO with the defaults of sb3-contrib, 64 games at once and scaled rewards."""
+    import torch
     from sb3_contrib import MaskablePPO
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.vec_env import VecNormalize
 
+    torch.set_num_threads(1)  # more round otherwise, and wait for each other on busy processors
     options = {"game": game, "reward": "score", "observation": "one-hot"}
     envs = make_vec_env("tilebase/2048-v0", n_envs=64, seed=0, env_kwargs=options)
     scaled = VecNormalize(envs, norm_obs=False)
     model = MaskablePPO("MlpPolicy", scaled, n_steps=128, batch_size=1024, seed=0)
-    return as_policy(model.learn(PPO_SLIDES), game, observation="one-hot")
+    return model.learn(PPO_SLIDES)
 
 
 AGENTS: dict[str, tuple[Callable[[Game], Any], int, str]] = {

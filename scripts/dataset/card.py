@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from tilebase._version import version
+from tilebase.claims.results import AUTHORS, entry
 from tilebase.datasets.benchmarks import NAME, VERSION
 from tilebase.datasets.columns import SPLITS
 from tilebase.files.schema import Column
@@ -107,7 +109,7 @@ def croissant(parts: Sequence[Part]) -> dict[str, Any]:
         "license": f"https://spdx.org/licenses/{LICENCE}.html",
         "version": VERSION,
         "datePublished": run_facts()["date"],
-        "creator": {"@type": "sc:Organization", "name": "tilebase contributors"},
+        "creator": {"@type": "sc:Organization", "name": AUTHORS},
         "citeAs": _bibtex(),
         "keywords": KEYWORDS,
         "distribution": [_file_object(file) for file in everything],
@@ -121,10 +123,7 @@ def croissant(parts: Sequence[Part]) -> dict[str, Any]:
 
 def _bibtex() -> str:
     """Return an entry of BibTeX for a data set that is made now."""
-    return (
-        f"@misc{{tilebase2048, title={{{TITLE}}}, author={{{{tilebase contributors}}}}, "
-        f"year={{{run_facts()['date'][:4]}}}, version={{{VERSION}}}, note={{made by tilebase {version()}}}}}"
-    )
+    return entry("tilebase2048", TITLE, f"version {VERSION}, made by tilebase {version()}")
 
 
 def _file_object(file: File) -> dict[str, Any]:
@@ -173,7 +172,7 @@ def data_card(parts: Sequence[Part], command: str) -> str:
     tables = {part.table.path: part.table for part in parts if part.table is not None}
     return Path(__file__).with_name("card.md").read_text("utf-8").format(
         front=_front_matter(parts), first=parts[0].task.name, title=TITLE, about=ABOUT, version=VERSION,
-        program=version(), licence=LICENCE, cite=_bibtex(), command=command,
+        program=version(), licence=LICENCE, cite=indent(_bibtex(), "    "), command=command,
         date=facts["date"], machine=facts["machine"],
         cpu_seconds=facts["cpu_seconds"], states=sum(part.rows for part in parts), count=len(parts),
         benchmarks=markdown_text([_task_row(part) for part in parts]),

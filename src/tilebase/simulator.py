@@ -46,14 +46,26 @@ ILLEGAL = ("noop", "terminate")
 SCALE = 1 << 63
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
-    """The state of all games of a `Simulator`, as `Simulator.clone_state` returns it.  Can be pickled."""
+    """The state of all games of a `Simulator`, as `Simulator.clone_state` returns it.
+
+    Can be pickled, compared and a key of dictionaries.
+    """
 
     game: Game
     arrays: Mapping[str, npt.NDArray[Any]] = field(repr=False)
     steps: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = field(default=None, repr=False)
     """What a vector environment keeps of its games: which have ended, and how many steps they have."""
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.game, *(one.tobytes() for one in (*self.arrays.values(), *(self.steps or ())))
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, State) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
 
 
 class Simulator:

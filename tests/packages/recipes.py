@@ -48,9 +48,9 @@ def sampled(table: Any) -> None:
     from sb3_contrib import MaskablePPO
     from stable_baselines3.common.env_util import make_vec_env
 
-    model = MaskablePPO("MlpPolicy", make_vec_env("tilebase/2x2-32-v0", seed=1), n_steps=64, seed=1).learn(
-        128
-    )
+    envs = make_vec_env("tilebase/2x2-32-v0", seed=1, env_kwargs={"observation": "one-hot"})
+    model = MaskablePPO("MlpPolicy", envs, n_steps=64, seed=1)
+    model.learn(128)
     values = [value(table, agent) for agent in (model, AGENTS["sampled"](model), "random")]
     assert len(set(values)) == 3
 

@@ -69,6 +69,8 @@ GROUPS = {
 """The groups of results, in words."""
 
 
+AUTHORS, TITLE = "tilebase contributors", "tilebase: exact answers about the game 2048"
+"""Who made this program, and its title in citations."""
 RELATIONS = {"lower": "at least", "upper": "at most", "found": "at most", "interval": "from"}
 """By the type of a computed value, the words between the quantity and the value; equal without any.
 
@@ -197,23 +199,30 @@ class Result:
 
     def bibtex(self) -> str:
         """Return an entry of BibTeX for the result; of a published one that was not computed, its source."""
-        about, year = f"2048 on {self.board}: {self.question}", self.date[:4]
+        about, name = f"2048 on {self.board}: {self.question}", _name("tilebase", self.name).replace(".", "-")
         if self.kind == "published":
             author, title, year, where = Cited.of(self.source)
             about += f": {self.answer}. Not computed by tilebase {version()}"
-            note = latex_escaped(". ".join(filter(None, (where, about))))
-        else:
-            author, title, year = "tilebase contributors", about, year or str(date.today().year)
-            run = f"Computed by \\texttt{{{latex_escaped(self.command)}}}" if self.command else "Not computed"
-            program = latex_escaped(self.version or version())
-            note = f"{latex_escaped(self.statement)} {run}, tilebase {program}"
-        return (
-            f"@misc{{{_name('tilebase', self.name).replace('.', '-')},\n"
-            f"  author = {{{{{latex_escaped(author)}}}}},\n"
-            f"  title = {{{{{latex_escaped(title)}}}}},\n"
-            + (f"  year = {{{year}}},\n" if year else "")
-            + f"  note = {{{note}}}\n}}\n"
-        )
+            return entry(name, title, latex_escaped(". ".join(filter(None, (where, about)))), author, year)
+        run = f"Computed by \\texttt{{{latex_escaped(self.command)}}}" if self.command else "Not computed"
+        note = f"{latex_escaped(self.statement)} {run}, tilebase {latex_escaped(self.version or version())}"
+        return entry(name, about, note, year=self.date[:4] or None)
+
+
+def entry(name: str, title: str, note: str, author: str = AUTHORS, year: str | None = None) -> str:
+    """Return an entry of BibTeX; `note` is LaTeX.  A year of None is this one, an empty one is omitted."""
+    year = str(date.today().year) if year is None else year
+    return (
+        f"@misc{{{name},\n  author = {{{{{latex_escaped(author)}}}}},\n"
+        f"  title = {{{{{latex_escaped(title)}}}}},\n"
+        + (f"  year = {{{year}}},\n" if year else "")
+        + f"  note = {{{note}}}\n}}\n"
+    )
+
+
+def cited_program() -> str:
+    """Return an entry of BibTeX for this program, as CITATION.cff of the clone cites it."""
+    return entry("tilebase", TITLE, f"tilebase {latex_escaped(version())}")
 
 
 # -- the fact files -------------------------------------------------------------------------------

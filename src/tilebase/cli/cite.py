@@ -29,7 +29,8 @@ def cite(
         str,
         Parameter(
             help="The name of a result or its beginning; words from its board, question, group or authors, "
-            "such as 3x4 256; or a JSON file that --record wrote. Default: all results are listed."
+            "such as 3x4 256; a JSON file that --record wrote; or tilebase, which cites the program. "
+            "Default: all results are listed."
         ),
     ],
     group: Annotated[
@@ -41,19 +42,25 @@ def cite(
 
     Also prints its command and version, and an entry for BibTeX. If several results match the words, they are
     listed; if they are few, the first is cited, improved results before others. The page Results of the
-    documentation has all results, in five groups. CITATION.cff in the clone cites the program itself.
+    documentation has all results, in five groups.
 
     tilebase cite new-3x3-to-64-probability-to-lose-under
 
     tilebase cite 3x4 256
 
     tilebase cite --group open
+
+    tilebase cite tilebase
     """
     show = shown.checked()
-    from tilebase.claims.results import GROUPS, find_results, results
+    from tilebase.claims.results import GROUPS, cited_program, find_results, results
 
     if group is not None and group not in GROUPS:
         raise UsageError(f"group {group!r} does not exist: choose one of {', '.join(GROUPS)}")
+    if result == ("tilebase",) and group is None:
+        rows = [{"bibtex": cited_program()}]
+        show.write(rows, rows[0], text=rows[0]["bibtex"], game=None)
+        return 0
     found = find_results(*result) if result else results()
     if len(found) > 1 or not result:
         found = tuple(one for one in found if group in (None, one.group))

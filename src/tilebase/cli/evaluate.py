@@ -40,7 +40,7 @@ class AgentOptions:
     symmetry: Annotated[
         Literal["canonical", "check", "none"] | None,
         Parameter(
-            help="How a function treats rotated and mirrored boards: alike, which is checked on some "
+            help="How a policy treats rotated and mirrored boards: alike, which is checked on some "
             "(check, the default with --asked); differently (none, the default without); or it "
             "receives only one of each orbit (canonical)."
         ),
@@ -53,6 +53,9 @@ class AgentOptions:
             "See docs/policies.md."
         ),
     ] = None
+    returns: Annotated[
+        bool, Parameter(negative=(), help="Do not discount the first slide, as in reinforcement learning.")
+    ] = False
 
 
 @Parameter(name="*")
@@ -62,10 +65,7 @@ class SampleOptions:
 
     games: Annotated[
         int | None,
-        Parameter(
-            help="Play this number of random games, by a function or by the table, and print the mean "
-            "and its standard error."
-        ),
+        Parameter(help="Play this number of random games, and print the mean and its standard error."),
     ] = None
     seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0
 
@@ -138,60 +138,59 @@ def evaluate(
 
     tilebase evaluate 3x3-512/ agent:network --asked batch --symmetry check
     """
-    by_symmetry = (agent.symmetry or agent.asked) is not None
+    by_symmetry = (agent.symmetry or agent.asked) is not None or agent.returns
     judged = sample.games is None and (by_symmetry or ":" in (policy or ""))
-    if (ends.distribution is not None or ends.meets) and (sample.games, agent.symmetry, agent.asked) != (
-        None,
-        None,
-        None,
-    ):
-        raise UsageError(
-            "--distribution and --meets follow all games, and ask a function for one tilebase.Board at a "
-            "time: leave --games, --symmetry and --asked out"
-        )
+    ended = ends.distribution is not None or bool(ends.meets)
+    if ended and (agent.returns or sample.games is not None):
+        raise UsageError("--distribution and --meets follow all games: leave --games and --returns out")
+    if policy is None and (by_symmetry or (sample.games is None and not ended)):
+        raise UsageError("name a POLICY (random, greedy, a table or module:function), or give --games alone")
     if policy is not None:
         check_order("evaluate", table, policy)
     show = shown.checked(PICTURES if ends.distribution is not None or judged else ())
     prepare_kernels()
-    if ends.distribution is not None or ends.meets:
+    guide: Any = table if policy is None else policy
+    if policy is not None and agent.asked is not None:
+        from tilebase.policies.asking import as_policy, find_policy
+        from tilebase.tables.probe import open_table
+
+        with open_table(table) as opened:
+            guide = as_policy(find_policy(policy), opened.game, asked=agent.asked)
+            guide.name = policy
+    if ended:
         from tilebase.policies.distributions import distributions
         from tilebase.policies.evaluation import MOST_STATES
 
         names = ends.distribution.split(",") if ends.distribution else ()
         with counting_progress() as progress:
             every = distributions(
-                table, policy or table, of=names, resolution=ends.resolution, boards=ends.meets or (),
-                objective=objective, states=agent.states or MOST_STATES, **run.use(progress),
+                table, guide, of=names, resolution=ends.resolution, boards=ends.meets or (),
+                objective=objective, states=agent.states or MOST_STATES, symmetry=agent.symmetry,
+                **run.use(progress),
             )  # fmt: skip
         return _print_distributions(every, show)
     if policy is None:
         return _play(table, sample, objective, show, run)
     from tilebase.policies import evaluation as policies
-    from tilebase.policies.asking import as_policy, find_policy
-    from tilebase.tables.probe import open_table
 
-    guide: Any = policy
-    if agent.asked is not None:
-        with open_table(table) as opened:
-            guide = as_policy(find_policy(policy), opened.game, asked=agent.asked)
-            guide.name = policy
     if PLANNING.get():
+        from tilebase.policies.asking import find_policy
         from tilebase.runtime.resources import Allowance
+        from tilebase.tables.probe import open_table
 
         with open_table(table) as opened:
             guide, allowed = find_policy(guide), Allowance.of(**run.use())
-            row = policies.expected_cost(
-                opened, guide, allowed, agent.states, sample.games, agent.symmetry
-            ).row()
+            symmetry = agent.symmetry or ("check" if agent.returns else None)
+            row = policies.expected_cost(opened, guide, allowed, agent.states, sample.games, symmetry).row()
         return show.plan(row, game=opened.game)
     with counting_progress() as progress:
         found = policies.evaluate(
             table, guide, objective=objective, states=agent.states, symmetry=agent.symmetry,
-            **vars(sample), **run.use(progress),
+            returns=agent.returns, **vars(sample), **run.use(progress),
         )  # fmt: skip
     if found.judged is None and show.recorded == "picture":
         raise UsageError("the losses of this policy were not found by state: record them as JSON or CSV")
-    title = str(found.objective)
+    title = f"{'return: ' * agent.returns}{found.objective}"
     rows: list[dict[str, Any]] = [
         {"": found.player, title: found.text},
         {"": "optimal", title: str(found.start)},
@@ -202,7 +201,7 @@ def evaluate(
     if found.interval is not None:
         rows.append({"": f"to win, {_sure()} % sure", title: ends_text(*found.interval)})
     if found.states is not None:
-        how = "without symmetry" if found.symmetry == "none" else "up to symmetry"
+        how = "up to symmetry" if found.judged is not None and found.judged.turned else "without symmetry"
         rows.append({"": f"live states reached, {how}", title: f"{found.states:,}"})
     if found.judged is not None:
         rows.append({"": "best slides", title: found.judged.optimal_text})
@@ -228,8 +227,6 @@ def _sure() -> str:
 
 def _play(table: str, sample: SampleOptions, objective: str | None, show: Shown, run: UseOptions) -> int:
     """Play by the table's own policy, and compare the mean with its value."""
-    if sample.games is None:
-        raise UsageError("name a POLICY (random, greedy, a table or module:function), or give --games")
     if PLANNING.get():
         raise UsageError("only the evaluation of a POLICY is planned: name one")
     from tilebase.policies import simulation

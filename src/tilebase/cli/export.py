@@ -383,10 +383,12 @@ def values(
                 )
             print(f"{output}: {rows:,} {kind} up to symmetry with their values as fractions")
             return 0
-        rows = export_values(opened, output, objective=objective, total=total, states=states)
+        command = COMMAND.get()
+        rows = export_values(opened, output, objective=objective, total=total, states=states, command=command)
     read = f"read_{'csv' if output.suffix == '.csv' else 'parquet'}"
     cells = f"{CELLS}{'' if states else STATES}"
-    print(f"{output}: {rows:,} {kind} up to symmetry, which polars.{read} or pandas.{read} reads; {cells}")
+    readers = f"polars.{read}, or pandas.{read} with dtype_backend='pyarrow', reads"
+    print(f"{output}: {rows:,} {kind} up to symmetry, which {readers}; {cells}")
     return 0
 
 

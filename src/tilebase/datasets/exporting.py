@@ -34,6 +34,7 @@ def export_values(
     objective: str | None = None,
     total: int | None = None,
     states: bool = False,
+    command: str = "",
 ) -> int:
     """Write the boards of a table with their values; return how many.
 
@@ -48,6 +49,8 @@ def export_values(
         Only the layer of this sum; None for all.
     states:
         Whether the boards are those with the player to move, and not those after a slide.
+    command:
+        What is written into the metadata of Parquet as the command that made the file.
 
     Raises
     ------
@@ -62,7 +65,7 @@ def export_values(
     if file.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{file} is neither Parquet nor CSV: end its name in .parquet or .csv")
     check_output(file)
-    columns = Columns(table, objective, "states" if states else "afterstates")
+    columns = Columns(table, objective, "states" if states else "afterstates", command=command)
     layers = columns.layers(total)
     first = list(itertools.islice(layers, 1))  # before a file is written
     if not first and total is not None:

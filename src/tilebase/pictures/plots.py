@@ -343,7 +343,7 @@ def draw_values(axes: Axes, solved: Solution | Table, objective: str | None = No
     axes.plot(sums, mean, color=SHADES[4], linewidth=1.8)
     _direct(axes, sums, mean, "mean", SHADES[4])
     if not np.isnan(largest).all():
-        _direct(axes, sums, np.nan_to_num(largest), "least to largest", SHADES[2], share=0.3)
+        _direct(axes, sums, np.nan_to_num(largest), "least to largest", SHADES[3], share=0.3)
         axes.margins(y=0.12)  # so that this name stays inside the frame
     axes.set_ylabel(f"value of afterstates ({chosen})")
     _grid(axes)

@@ -169,7 +169,7 @@ def as_policy(
     *,
     asked: Asked | None = None,
     output: Output | None = None,
-    observation: str | Callable[[Boards], Any] = "exponents",
+    observation: str | Callable[[Boards], Any] | None = None,
     actions: str | Sequence[str] = "tilebase",
     illegal: Illegal = "raise",
     objective: Objective | str | None = None,
@@ -199,7 +199,9 @@ def as_policy(
         are actions, floats are probabilities.
     observation:
         How boards are shown: one of `OBSERVATIONS`; ``one-hot``, ``uint8[n, *shape, K]`` for the K exponents
-        from 0 on that boards of the game hold; or a function of exponents ``uint8[n, *shape]``.
+        from 0 on that boards of the game hold; or a function of exponents ``uint8[n, *shape]``.  None:
+        one-hot vectors of K numbers if the `observation_space` of the policy, such as a model of
+        Stable-Baselines3, is ``[*shape, K]``; else ``exponents``.
     actions:
         How actions are numbered, in answers and in `allowed`: ``tilebase`` (left, right, up, down; in a box
         front and back follow), a package of `ACTION_ORDERS`, or the directions in their order.
@@ -238,6 +240,10 @@ def as_policy(
     if not callable(function):
         raise UsageError(f"the policy must be a function, a table or an object with predict, not {policy!r}")
     function, order = without_sampling(function), _order(game, actions)
+    if observation is None:
+        space: tuple[int, ...] = getattr(getattr(policy, "observation_space", None), "shape", None) or ()
+        one_hot = len(space) == len(game.shape) + 1
+        observation = partial(_one_hot, space[-1], np.uint8) if one_hot else "exponents"
     ask: Callable[[Keys, Flags], Any] = (
         partial(_ask_boards, function, game, illegal)
         if asked == "board"
@@ -278,8 +284,8 @@ def answers_differ(board: str) -> UsageError:
 
 
 def takes_arrays(policy: Any) -> bool:
-    """Return whether a function needs two arguments, as a `BatchPolicy` does, and not one, a `Board`."""
-    return callable(policy) and _arguments(policy)[0] == 2
+    """Return whether a policy has ``predict`` or needs two arguments, as a `BatchPolicy`, not a `Board`."""
+    return hasattr(policy, "predict") or (callable(policy) and _arguments(policy)[0] == 2)
 
 
 def _arguments(policy: Any) -> tuple[int, float]:

@@ -33,9 +33,9 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import byte_text, digits_text, rounded_text
 from tilebase.objectives.objective import Objective, find_objective, potential, potentials
-from tilebase.policies.asking import as_policy, check_plays, find_policy, player_text, takes_arrays
-from tilebase.policies.evaluation import MOST_STATES, Policy
-from tilebase.policies.following import Agent, chances_of
+from tilebase.policies.asking import ArrayPolicy, find_policy, player_text
+from tilebase.policies.evaluation import MOST_STATES, Policy, asked_policy, usual_symmetry
+from tilebase.policies.following import Agent, Symmetry, chances_of
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.sparse.flow import Walk
@@ -195,13 +195,14 @@ class Distributions(Reported):
 
 def distributions(
     table: Table | Path | str,
-    policy: str | Path | Table | Policy,
+    policy: str | Path | Table | Policy | ArrayPolicy,
     *,
     of: Sequence[str] = tuple(NAMES),
     resolution: int = 1,
     boards: Sequence[str] = (),
     objective: str | None = None,
     states: int = MOST_STATES,
+    symmetry: Symmetry | None = None,
     **use: Unpack[Use],
 ) -> Distributions:
     """Compute how the games of a policy end, in one pass forward, without playing games.
@@ -211,8 +212,7 @@ def distributions(
     table:
         A table of reachable positions in a folder on this machine; its game is played.
     policy:
-        As for `evaluate`: ``"random"``, ``"greedy"``, a table of the same game, as `table` itself, a
-        callable, or ``"module:function"``.  A table takes each of its best slides with the same probability.
+        As for `evaluate`; a table takes each of its best slides with the same probability.
     of:
         Names of `NAMES`.
     resolution:
@@ -223,7 +223,9 @@ def distributions(
         A table plays by its values of the objective with this label if it has them, and else, or with None,
         by its first.  `table` or the policy must have it.
     states:
-        A callable is refused if it reaches more states.
+        A callable is refused if it reaches more states, without symmetry.
+    symmetry:
+        As for `evaluate`.
     use:
         Memory, threads and the like: the keywords of `Use`.
 
@@ -245,15 +247,10 @@ def distributions(
         raise UsageError(f"the resolution must be 1 or more, not {resolution}")
     allowed, opened, found = Allowance.of(**use), open_table(table), find_policy(policy)
     game = opened.game
-    if hasattr(found, "predict") or takes_arrays(found):
-        raise UsageError(
-            "distributions ask a function for one tilebase.Board at a time: wrap an agent that takes arrays "
-            "in such a function"
-        )
     if "tile" in of and (game.patterns or game.goal_sum is not None):
         raise UsageError("the largest tile at the end is for games that a goal tile wins, or without a goal")
     asked = {text: Board.read(game, text) for text in boards}
-    ends, agent = _Ends(game, of), _agent(opened, found, objective, policy)
+    ends, agent = _Ends(game, of), _agent(opened, found, objective, policy, symmetry)
     walk, name = _Games(agent, ends, states, allowed), agent.policy.name
     meets = walk.run({board.cells for board in asked.values()})
     return Distributions(
@@ -343,22 +340,19 @@ class _Ends:
         return Distribution(name, policy, chances, step, mean)
 
 
-def _agent(table: Table, policy: Any, objective: str | None, name: Any) -> Agent:
+def _agent(table: Table, policy: Any, objective: str | None, name: Any, symmetry: Symmetry | None) -> Agent:
     """Return who is asked for slides; a function may treat turned boards differently.
 
     Raises `UsageError` for a table of another game.
     """
-    game, boards = table.game, GameArrays(table.game)
-    if callable(policy):
-        asked = as_policy(policy, game, asked="board")
-        asked.name = name if isinstance(name, str) else getattr(policy, "__name__", "callable")
-        return Agent(boards, asked, "none", BATCH)
-    if isinstance(policy, Table):
-        check_plays(policy, game)
-        if objective is not None and find_objective(table.objectives, objective) is None:
-            policy.objective(objective)  # raises unless it has it
-    local_folder(policy if isinstance(policy, Table) else table)
-    return Agent(boards, as_policy(policy, game, objective=objective), "canonical", BATCH, again=False)
+    asked, built_in = asked_policy(policy, table.game, name, objective), isinstance(policy, str | Table)
+    unknown = objective is not None and find_objective(table.objectives, objective) is None
+    if unknown and isinstance(policy, Table):
+        policy.objective(objective)  # raises unless it has it
+    if built_in:
+        local_folder(policy if isinstance(policy, Table) else table)
+    symmetry = symmetry or usual_symmetry(table, policy) or ("canonical" if built_in else "none")
+    return Agent(asked.boards, asked, symmetry, BATCH, again=not built_in)
 
 
 class _Follow(Walk):

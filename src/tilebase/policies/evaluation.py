@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from tilebase.arrays import BATCH, Floats, GameArrays, Keys, Slid
 from tilebase.cluster.runs import Run
@@ -45,7 +44,6 @@ from tilebase.objectives.values import Value
 from tilebase.policies.asking import (
     ArrayPolicy,
     as_policy,
-    check_plays,
     find_policy,
     findings_of,
     player_text,
@@ -108,8 +106,6 @@ class Evaluation(Reported):
         of a binomial distribution (Clopper-Pearson).
     judged:
         Where the policy loses, if it was judged.
-    symmetry:
-        How it was asked, as in `tilebase.policies.judge`.
     plays_by:
         The objective by which the policy plays, if it is a table.
     """
@@ -130,7 +126,6 @@ class Evaluation(Reported):
     rounding: float = 0.0
     interval: tuple[float, float] | None = None
     judged: Judgement | None = field(default=None, repr=False)
-    symmetry: Symmetry = "none"
     value_rounding: float = 0.0
     plays_by: Objective | None = None
 
@@ -179,6 +174,8 @@ class Evaluation(Reported):
 
     def asked(self) -> tuple[Finding, ...]:
         """Return what the policy is worth, and optimal play."""
+        if self.judged is not None:
+            return self.judged.asked()
         kind = "rounded" if self.games is None else f"mean of {self.games:,} games"
         return findings_of(self.game, self.objective.text, self.player, self.text, self.start, kind)
 
@@ -192,6 +189,7 @@ def evaluate(
     games: int | None = None,
     seed: int = 0,
     symmetry: Symmetry | None = None,
+    returns: bool = False,
     **use: Unpack[Use],
 ) -> Evaluation:
     """Compute the value of a policy in the game of a table: exact, or a mean over games if `games` is given.
@@ -213,50 +211,53 @@ def evaluate(
         one of all boards, where the callable is not judged, but followed by the rules alone; otherwise no
         limit.
     games, seed:
-        For a callable: play this number of random games; return their mean and its standard error.  None:
-        exact.
+        Play this number of random games; return their mean and its standard error.  None: exact.
     symmetry:
-        For a callable: how it treats rotated and mirrored boards, as in `tilebase.policies.judge`, which
-        judges it; `Evaluation.judged` shows where it loses.  None: ``check`` for an `ArrayPolicy`, otherwise
-        ``none``.
+        How the policy treats rotated and mirrored boards, as in `tilebase.policies.judge`, which judges it;
+        `Evaluation.judged` shows where it loses.  None: ``check`` for an `ArrayPolicy`, ``none`` for another
+        callable; other policies are then evaluated, and not judged.
+    returns:
+        As in `tilebase.policies.judge`, which judges the policy.
     use:
         Memory, threads and the like: the keywords of `Use`.
 
     Raises
     ------
     UsageError
-        If the policy does not exist or returns a slide that is not allowed, or the table lacks the objective.
+        If the policy does not exist or returns a slide that is not allowed, or the table lacks the objective;
+        if games are to have returns.
     ResourceError
         If a callable reaches more than `states` states.
     """
     if (states is not None and states < 1) or (games is not None and games < 2):
         raise UsageError("give at least 1 state, and at least 2 games for a mean and its error")
+    if returns and games is not None:
+        raise UsageError("returns are computed exactly, without games: give --returns or --games, not both")
     allowed = Allowance.of(**use)
     opened, found = open_table(table), find_policy(policy)
     chosen = _objective(opened, objective)
     start = opened.start[chosen.label]
-    name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
-    symmetry = symmetry or _usual_symmetry(opened, found, games)
-    asked = _array_policy(found, opened.game, symmetry, None if found is policy else name)
-    if asked is not None and games is None:
-        return _judged(opened, asked, chosen, symmetry or "check", _counting(allowed, states))
-    if games is not None and asked is None and not callable(found):
-        raise UsageError("games are played for module:function only: this policy is evaluated exactly")
-    if asked is None:
-        states = states or MOST_STATES
+    symmetry = symmetry or usual_symmetry(opened, found, games, returns=returns)
+    asked = asked_policy(found, opened.game, policy, objective)
+    if symmetry is None:
         admit(expected_cost(opened, found, allowed, states, games), allowed, lambda _: INSTEAD)
-        if callable(found):
-            asked = as_policy(found, opened.game, asked="board")
-            asked.name = name
-    if asked is not None and games is not None:
-        return _sampled(opened, asked.name, chosen, sample_games(asked, chosen, games, allowed, seed=seed))
+    if games is not None:
+        return _sampled(opened, asked, chosen, sample_games(asked, chosen, games, allowed, seed=seed))
+    if symmetry is not None:
+        judged = judge(
+            opened, asked, objective=chosen.label, symmetry=symmetry, returns=returns,
+            **vars(_counting(allowed, states)),
+        )  # fmt: skip
+        return Evaluation(
+            opened.game, asked.name, chosen, judged.value, judged.start, judged.states,
+            rounding=judged.rounding, judged=judged, value_rounding=judged.rounding, plays_by=asked.by,
+        )  # fmt: skip
     reached = None
-    if asked is not None:
+    if callable(found):
         value, reached = evaluate_function(asked, chosen, allowed, most_states=states or MOST_STATES)
     else:
         exact = Objective(chosen.name, "float64", chosen.discount)  # the table's may have another type
-        asked, fold = _guide(opened.game, exact, found, chosen if objective else None)
-        value = _evaluate_fold(opened, exact, asked, fold, allowed)
+        value = _evaluate_fold(opened, exact, asked, _fold(opened.game, exact, found, asked), allowed)
     rounding, own = _roundings(opened, chosen, value)
     return Evaluation(
         opened.game, asked.name, chosen, value, start, reached, rounding=rounding, value_rounding=own,
@@ -264,11 +265,25 @@ def evaluate(
     )  # fmt: skip
 
 
-def _usual_symmetry(table: Table, found: Any, games: int | None) -> Symmetry | None:
-    """Return how a function of boards is judged if nobody says: on each, if the table holds all it meets."""
+def usual_symmetry(
+    table: Table, found: Any, games: int | None = None, *, returns: bool = False
+) -> Symmetry | None:
+    """Return how a policy is judged if nobody says; None for one that is evaluated otherwise.
+
+    A function of a `Board` is judged if the table contains all that it meets.
+    """
+    if returns or takes_arrays(found):
+        return "check"
     whole = table.manifest.thinned is None and table.manifest.space == "reachable"
-    judged = whole and games is None and callable(found) and not takes_arrays(found)
-    return "none" if judged and not hasattr(found, "predict") else None
+    return "none" if whole and games is None and callable(found) else None
+
+
+def asked_policy(found: Any, game: Game, given: Any, objective: str | None = None) -> ArrayPolicy:
+    """Return what `find_policy` found as a policy of many boards, under the name that was given."""
+    asked = as_policy(found, game, asked=None if takes_arrays(found) else "board", objective=objective)
+    if isinstance(given, str) and not isinstance(found, Table):
+        asked.name = given
+    return asked
 
 
 def _counting(allowed: Allowance, most: int | None) -> Allowance:
@@ -283,39 +298,15 @@ def _counting(allowed: Allowance, most: int | None) -> Allowance:
     return replace(allowed, progress=report)
 
 
-def _array_policy(
-    found: Any, game: Game, symmetry: Symmetry | None, name: str | None = None
-) -> ArrayPolicy | None:
-    """Return a policy that is asked for many boards at once; None for one that is evaluated otherwise."""
-    arrays = hasattr(found, "predict") or isinstance(found, ArrayPolicy) or takes_arrays(found)
-    if not arrays and (symmetry is None or not callable(found)):
-        return None
-    asked = as_policy(found, game, asked=None if arrays else "board")
-    asked.name = name or asked.name
-    return asked
-
-
-def _judged(
-    table: Table, policy: ArrayPolicy, objective: Objective, symmetry: Symmetry, allowed: Allowance
-) -> Evaluation:
-    """Return the exact value of a policy that is asked for many boards at once."""
-    judged = judge(table, policy, objective=objective.label, symmetry=symmetry, **vars(allowed))
-    return Evaluation(
-        table.game, policy.name, objective, judged.value, judged.start, judged.states,
-        rounding=judged.rounding, judged=judged, symmetry=symmetry, value_rounding=judged.rounding,
-        plays_by=judged.plays_by,
-    )  # fmt: skip
-
-
-def _sampled(table: Table, name: str, objective: Objective, paid: npt.NDArray[np.float64]) -> Evaluation:
+def _sampled(table: Table, asked: ArrayPolicy, objective: Objective, paid: Floats) -> Evaluation:
     """Return what games have paid on average, and how sure this is."""
     interval = None
     if counts_wins(objective):
         interval = binomial_interval(int(paid.sum()), len(paid), CONFIDENCE)
     value, start = objective.told(float(paid.mean())), table.start[objective.label]
     return Evaluation(
-        table.game, name, objective, value, start, games=len(paid), error=standard_error(paid),
-        interval=interval,
+        table.game, asked.name, objective, value, start, games=len(paid), error=standard_error(paid),
+        interval=interval, plays_by=asked.by,
     )  # fmt: skip
 
 
@@ -328,11 +319,10 @@ def expected_cost(
     symmetry: Symmetry | None = None,
 ) -> Estimate:
     """Estimate what evaluating a policy takes; of a function, if it reaches as many states as it may."""
-    symmetry = symmetry or _usual_symmetry(table, found, games)
-    asked = _array_policy(found, table.game, symmetry) if games is None else None
-    if asked is not None:
-        return cost_of(table, asked, symmetry=symmetry or "check")
-    if not callable(found):
+    symmetry = symmetry or usual_symmetry(table, found, games)
+    if games is None and symmetry is not None:
+        return cost_of(table, asked_policy(found, table.game, None), symmetry=symmetry)
+    if games is None and not callable(found):
         return evaluating(table.game, afterstate_counts(table), allowed)
     if games is None:
         return calling(table.game, states or MOST_STATES, STATE_BYTES)
@@ -360,19 +350,15 @@ def _objective(table: Table, label: str | None) -> Objective:
     )
 
 
-def _guide(
-    game: Game, objective: Objective, policy: Table | str, named: Objective | None
-) -> tuple[ArrayPolicy, PolicyFold]:
-    """Return one of `BUILT_IN`, or a table that plays for what was named, and the fold of its values."""
+def _fold(game: Game, objective: Objective, policy: Table | str, asked: ArrayPolicy) -> PolicyFold:
+    """Return the fold of the values of one of `BUILT_IN`, or of a table."""
     if isinstance(policy, str):
-        fold = PolicyFold(game, objective, guide_merge="tile" * (policy == "greedy"))
-        return as_policy(policy, game), fold
-    check_plays(policy, game)
+        return PolicyFold(game, objective, guide_merge="tile" * (policy == "greedy"))
     afterstate_counts(policy)  # its files are compared with its manifest
     local_folder(policy)
-    asked, by = as_policy(policy, game, objective=named), policy.plays_by(named)
+    by = policy.plays_by(asked.by)
     values = partial(LayerReader(policy.name, game, policy.layers, (by,)).values, by)
-    return asked, PolicyFold(game, objective, guide=values, guide_merge=by.merge, slack=policy.slack(by))
+    return PolicyFold(game, objective, guide=values, guide_merge=by.merge, slack=policy.slack(by))
 
 
 def _evaluate_fold(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -108,7 +109,8 @@ class Frame(NamedTuple):
     found: Any
 
 
-class Pair(NamedTuple):
+@dataclass(frozen=True)
+class Pair:
     """How two agents differ on one table.
 
     Attributes

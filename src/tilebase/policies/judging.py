@@ -235,7 +235,8 @@ class Judgement(Reported):
         return findings_of(self.game, what, player, self.text, self.start)
 
     def __repr__(self) -> str:
-        return f"<Judgement of {self.name}: {self.objective.label} {self.text}, regret {self.regret_text}>"
+        what = f"{'return, ' * self.returns}{self.objective.label}"
+        return f"<Judgement of {self.name}: {what} {self.text}, regret {self.regret_text}>"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -367,6 +368,7 @@ def judge(
     batch: int = BATCH,
     keep: bool = False,
     returns: bool = False,
+    name: str | None = None,
     **use: Unpack[Use],
 ) -> Judgement:
     """Compute the value of an agent, what it loses, and where, exactly but for the rounding of floats.
@@ -395,6 +397,8 @@ def judge(
         each.
     returns:
         Whether values, losses and regrets are those of reinforcement learning, as in `TableArrays`.
+    name:
+        What the policy is called.  None: as its function or class.
     use:
         Memory, progress and the like: the keywords of `Use`.  One thread works.
 
@@ -429,7 +433,7 @@ def judge(
     # In each sum a visit takes at most eight roundings.
     rounding = error + 8 * len(tally.by_sum) * EPSILON * regret
     return Judgement(
-        name=agent.policy.name, objective=chosen, start=start, regret=regret, rounding=rounding,
+        name=name or agent.policy.name, objective=chosen, start=start, regret=regret, rounding=rounding,
         states=tally.states, optimal=tally.optimal / tally.visits if tally.visits else 1.0,
         by_sum=tally.by_sum, by_tile=dict(sorted(tally.by_tile.items())), worst=tally.worst_decisions(),
         boards=arrays.boards, turned=agent.turned, layers=own_values(arrays, agent, layers),
@@ -464,12 +468,10 @@ def compare(
     if not policies or not isinstance(policies, Mapping):
         raise UsageError("name at least one policy to compare, as {name: policy}")
     table = open_table(table)
-    judged = {name: judge(table, one, objective=objective, **options) for name, one in policies.items()}
-    returns = options.get("returns", False)
-    random = judge(table, "random", objective=objective, symmetry="canonical", worst=0, returns=returns)
-    return Comparison(
-        {name: replace(one, name=name) for name, one in judged.items()}, random.value, random.optimum
-    )
+    options |= {"objective": objective}
+    judged = {name: judge(table, one, name=name, **options) for name, one in policies.items()}
+    random = judge(table, "random", **options | {"symmetry": "canonical", "worst": 0, "keep": False})
+    return Comparison(judged, random.value, random.optimum)
 
 
 def _asked(
