@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote
@@ -56,52 +57,20 @@ GAMES = [(game, "win" if game.can_win else "score") for game in SMALL_GAMES] + [
 ]
 
 
-LOGITS = [math.floor(256 * math.log((p + 0.5) / (4095.5 - p)) + 0.5) for p in range(4096)]
-CHANCES = [
-    min(max(math.floor(65536 / (1 + math.exp(-x / 256)) + 0.5), 32), 65504) for x in range(-2048, 2048)
-]
-GAINS = [math.floor(32768 / (seen + 1.5)) for seen in range(61)]
-
-
-class Bits:
-    """A reader of the bits of a block, written from what the module of its kernel says."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at, self.low, self.high = data, 4, 0, 2**32 - 1
-        self.number = int.from_bytes(data[:4], "big")
-        self.counters: dict[Any, tuple[int, int]] = {}
-        self.weights = {mixer: [1 << 15, 1 << 15] for mixer in range(10)}
-
-    def take(self, chance: int) -> int:
-        middle = self.low + ((self.high - self.low) * chance >> 16)
-        bit = int(self.number <= middle)
-        self.low, self.high = (self.low, middle) if bit else (middle + 1, self.high)
-        while self.low >> 24 == self.high >> 24:
-            self.low, self.high = self.low << 8 & 2**32 - 1, self.high << 8 & 2**32 - 1 | 255
-            self.number = self.number << 8 & 2**32 - 1 | self.data[self.at]
-            self.at += 1
-        return bit
-
-    def predicted(self, first: Any, second: Any, mixer: int) -> int:
-        found = [self.counters.get(name, (1 << 15, 0)) for name in (first, second)]
-        logits = [LOGITS[chance >> 4] for chance, _ in found]
-        weights = self.weights[mixer]
-        mixed = weights[0] * logits[0] + weights[1] * logits[1] >> 16
-        chance = CHANCES[min(max(mixed, -2048), 2047) + 2048]
-        bit = self.take(chance)
-        error = (bit << 16) - chance
-        self.weights[mixer] = [
-            min(max(w + (x * error >> 14), -(1 << 18)), 1 << 18) for w, x in zip(weights, logits, strict=True)
-        ]
-        for name, (old, seen) in zip((first, second), found, strict=True):
-            self.counters[name] = old + ((bit * 65535 - old) * GAINS[seen] >> 15), min(seen + 1, 60)
-        return bit
+READ = """async ([coder, policy, header, blocks]) => {
+  const address = (text) => `data:text/javascript,${encodeURIComponent(text)}`;
+  const { Boards } = await import(address(coder));
+  const { Ranks } = await import(address(policy.replace("./coder.js", address(coder))));
+  const ranks = new Ranks(header.codes, header.rules.x, Math.max(...header.layers.map(([sum]) => sum)));
+  const boards = new Boards(ranks, header);
+  return blocks.map(([bytes, ...place]) => boards.read(Uint8Array.from(bytes), ...place));
+}"""
 
 
 class Packed:
-    """A reader of exported policies, written from docs/format.md; it decodes everything."""
+    """A reader of exported policies, written from docs/format.md; blocks are read as on the page."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, view: Page) -> None:
         text = (folder / "index.html").read_text("utf-8")
         found = re.search(r'<script type="application/json" id="policy">(.*?)</script>', text)
         assert found
@@ -112,62 +81,33 @@ class Packed:
         policy = header["policy"]
         data = (folder / policy["name"]).read_bytes()
         assert len(data) == policy["bytes"]
-        self._data, tail = data[: -policy["tail"] or None], data[len(data) - policy["tail"] :]
+        data, tail = data[: -policy["tail"] or None], data[len(data) - policy["tail"] :]
         assert f"{zlib.crc32(tail):08x}" == policy["check"]
-        blocks = sum(count for _, count, *_ in header["layers"])
-        self._never = sum(codes == [0] for codes in header["codes"])  # cells on which no tile can be
-        self._entries = struct.iter_unpack("<QLL", tail[: 16 * blocks])
-        self._at = 0
+        self.boards = cache(self._boards)
         # places[board]: where the value of an afterstate begins and ends; corrected[board]: best directions
         self.places: dict[Cells, tuple[float, float]] = {}
         self.corrected: dict[Cells, tuple[str, ...]] = {}
         self.scales = {total: (low, step) for total, _, low, step, _ in header["layers"]}
-        for total, count, low, step, loose in header["layers"]:
-            self._layer(total, count, (low, step), loose)
-        assert self._at == len(self._data)
-        assert next(self._entries, None) is None
-        self._correct(zlib.decompress(tail[16 * blocks :], -15))
+        sums = [(total, loose) for total, count, *_, loose in header["layers"] for _ in range(count)]
+        entries, at, blocks = [*struct.iter_unpack("<QLL", tail[: 16 * len(sums)])], 0, []
+        for (rank, length, check), place in zip(entries, sums, strict=True):
+            block = data[at : at + length]
+            at += length
+            assert zlib.crc32(block) == check
+            blocks.append(([*block], rank, *place))
+        assert at == len(data)
+        modules = [(WEB / "player" / name).read_text("utf-8") for name in ("coder.js", "policy.js")]
+        for found, (total, _) in zip(view.evaluate(READ, [*modules, header, blocks]), sums, strict=True):
+            boards = self.boards(total)[[int(rank) for rank in found["ranks"]]].tolist()
+            for board, begin, size in zip(boards, found["begins"], found["sizes"], strict=True):
+                self.places[tuple(board)] = self._ends(begin, size, *self.scales[total])
+        self._correct(zlib.decompress(tail[16 * len(sums) :], -15))
 
     def _weight(self, code: int) -> int:
         return 0 if code in (0, self.x) else 2**code
 
-    def _layer(self, total: int, blocks: int, scale: tuple[float, float], loose: bool) -> None:
-        boards, slid = self._boards(total)
-        for _ in range(blocks):
-            rank, length, check = next(self._entries)
-            block = self._data[self._at : self._at + length]
-            self._at += length
-            assert zlib.crc32(block) == check
-            bits = Bits(block)
-            flags, absent, before, earlier = [0] * 8, 0, 128, 128
-            after = (tuple(map(int, board)) for board in boards[rank:][slid[rank:] | loose])
-            canonical_ones = (board for board in after if board == canonical(self.game, board))
-            for board in itertools.islice(canonical_ones, self.header["block"][0]):
-                empty = min(max(board.count(0) - self._never, 1), 4) - 1
-                opened = [code for code, codes in zip(board, self.header["codes"], strict=True) if codes[1:]]
-                low = sum((code & 15) << 4 * k for k, code in enumerate(opened[:-4:-1]))
-                recent = sum(flag << k for k, flag in enumerate(flags[::-1]))
-                there = bits.predicted(("low", low, recent & 3, empty), ("flags", recent, empty), 0)
-                flags, absent = [*flags[1:], there], 0 if there else absent + 1
-                if there:
-                    kind = {0: 16, 255: 17}.get(before, before + earlier >> 5)
-                    node, earlier, part = 1, before, 1.0
-                    for level in range(8):
-                        pair = ("pair", low & 255, empty, node)
-                        node = 2 * node + bits.predicted(("kind", kind, node), pair, 1 + level)
-                    before, place = node & 255, float(node & 255)
-                    for times in range(15):
-                        if bits.predicted(("cell", before >> 3, times), ("empty", empty, times), 9):
-                            break
-                        part /= 2
-                        place += bits.take(1 << 15) * part
-                    self.places[board] = self._ends(place, part, *scale)
-                if absent == self.header["block"][1]:
-                    break
-            assert bits.at == len(block)
-
-    def _boards(self, total: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
-        """All boards of a sum, in the order of ranks, and whether a slide can leave each."""
+    def _boards(self, total: int) -> npt.NDArray[Any]:
+        """All boards of a sum, in the order of ranks."""
         boards, sums = np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
         for cell, codes in enumerate(self.header["codes"]):
             sums = np.repeat(sums, len(codes)) + np.tile(list(map(self._weight, codes)), len(boards))
@@ -175,12 +115,7 @@ class Packed:
             most = sum(max(map(self._weight, rest)) for rest in self.header["codes"][cell + 1 :])
             kept = (sums <= total) & (sums + most >= total)
             boards, sums = boards[kept], sums[kept]
-        empty = boards == 0
-        slid = np.zeros(len(boards), dtype=bool)
-        for lines in self.header["info"]["lines"].values():
-            pairs = [pair for line in lines for pair in itertools.pairwise(line)]
-            slid |= ~np.any([empty[:, one] & ~empty[:, behind] for one, behind in pairs], axis=0)
-        return boards, slid & (empty.sum(axis=1) > self._never)
+        return boards
 
     @staticmethod
     def _ends(place: float, part: float, low: float, step: float) -> tuple[float, float]:
@@ -188,12 +123,12 @@ class Packed:
 
     def _correct(self, data: bytes) -> None:
         for total, count in self.header["corrections"]:
-            masks, data, (boards, _) = data[:count], data[count:], self._boards(total)
+            masks, data, boards = data[:count], data[count:], self.boards(total)
             deltas = list(itertools.islice(_leb(data), count))
             data = data[sum(max(1, -(-delta.bit_length() // 7)) for delta in deltas) :]
             for mask, rank in zip(masks, itertools.accumulate(deltas), strict=True):
                 names = (name for slide, name in enumerate(self.directions) if mask >> slide & 1)
-                self.corrected[tuple(map(int, boards[rank]))] = tuple(names)
+                self.corrected[tuple(boards[rank].tolist())] = tuple(names)
         assert not data
 
     def ends(self, board: Cells) -> dict[str, tuple[float, float] | None]:
@@ -279,9 +214,9 @@ def thinned(solved: Callable[..., Path], tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.parametrize(("game", "label"), GAMES, ids=str)
-def test_the_packed_slides_are_the_best_of_the_table(game, label, solved, tmp_path) -> None:
+def test_the_packed_slides_are_the_best_of_the_table(game, label, solved, view, tmp_path) -> None:
     page = export_page(solved(game, label), tmp_path / "page")
-    packed = Packed(tmp_path / "page")
+    packed = Packed(tmp_path / "page", view)
     with open_table(solved(game, label)) as table:
         if (game, label) in LARGE:
             slides = packed.slides()
@@ -295,7 +230,7 @@ def test_the_packed_slides_are_the_best_of_the_table(game, label, solved, tmp_pa
 
 def test_a_block_ends_after_some_boards_or_some_without_a_value(thinned, visit, view, monkeypatch) -> None:
     monkeypatch.setattr(files_policy, "BLOCK", (64, 5))
-    packed = Packed(visit(thinned))
+    packed = Packed(visit(thinned), view)
     blocks = [count for _, count, *_ in packed.header["layers"]]
     assert packed.header["block"] == [64, 5]
     assert max(blocks) > 10
@@ -317,17 +252,16 @@ def test_cells_hold_their_values_however_often_they_are_halved() -> None:
         assert np.allclose(end - begin, scale.step / 2**times, rtol=1e-6)
 
 
-def test_every_changed_byte_of_a_policy_is_found(solved, tmp_path: Path) -> None:
-    """By a reader that knows the page of formats alone."""
+def test_every_changed_byte_of_a_policy_is_found(solved, view: Page, tmp_path: Path) -> None:
     export_page(solved(Game("2x2", 8)), tmp_path / "page")
     (file,) = (tmp_path / "page").glob("policy*")
     whole = file.read_bytes()
     for at in range(len(whole))[one_in(7)]:
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         with pytest.raises(AssertionError):
-            Packed(tmp_path / "page")
+            Packed(tmp_path / "page", view)
     file.write_bytes(whole)
-    assert Packed(tmp_path / "page").slides()
+    assert Packed(tmp_path / "page", view).slides()
 
 
 def leaving(table: Table, slides: dict[Cells, tuple[str, ...]]) -> Fraction:
@@ -339,7 +273,7 @@ def leaving(table: Table, slides: dict[Cells, tuple[str, ...]]) -> Fraction:
     return sum((p for board, p in met.items() if board not in slides and game.slides(board)), Fraction(0))
 
 
-def test_a_page_holds_what_its_table_knows(thinned: Path, tmp_path: Path) -> None:
+def test_a_page_holds_what_its_table_knows(thinned: Path, view: Page, tmp_path: Path) -> None:
     """Of a thinned table, and of one without boards below a value; the others are counted by `leaving`."""
     solve(Game("2x3", 32), "win,score", table=tmp_path / "t", above=0.3, threads=1)
     # Under win, one slide that is known is enough.
@@ -349,7 +283,7 @@ def test_a_page_holds_what_its_table_knows(thinned: Path, tmp_path: Path) -> Non
         page = export_page(folder, tmp_path / str(number), objective=label)
         with open_table(folder) as table:
             wanted = expected(table, label)
-            assert Packed(tmp_path / str(number)).slides() == wanted
+            assert Packed(tmp_path / str(number), view).slides() == wanted
             assert page.leaves == pytest.approx(float(leaving(table, wanted)), rel=1e-12)
         assert (0.01 < page.leaves < 0.1) == (folder == thinned)
 
@@ -357,10 +291,10 @@ def test_a_page_holds_what_its_table_knows(thinned: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("game", "label"), [(SMALL, "win"), (SMALL, "score"), (Game("3x3", 16), "loss")], ids=str
 )
-def test_values_lie_where_the_page_says(game, label, solved, tmp_path) -> None:
+def test_values_lie_where_the_page_says(game, label, solved, view, tmp_path) -> None:
     """On 3x3 some chances to lose are below those that cells of the least width reach."""
     export_page(solved(game, label), tmp_path / "page")
-    packed = Packed(tmp_path / "page")
+    packed = Packed(tmp_path / "page", view)
     with open_table(solved(game, label)) as table:
         for board in packed.slides():
             ends = packed.ends(board)
@@ -381,10 +315,10 @@ def test_where_a_table_has_the_chance_to_lose_the_page_plays_by_it(solved, tmp_p
     assert export_page(both, tmp_path / "page", objective="win").objective == "win"
 
 
-def test_the_header_names_the_game_and_the_exact_start(small: Path, tmp_path: Path) -> None:
+def test_the_header_names_the_game_and_the_exact_start(small: Path, view: Page, tmp_path: Path) -> None:
     """Lees-Miller 2017 counts 57 states of 2x2 to 32 up to symmetry that are neither won nor lost."""
     page = export_page(small, tmp_path / "page")
-    header = Packed(tmp_path / "page").header
+    header = Packed(tmp_path / "page", view).header
     with open_table(small) as table:
         assert Game.from_identity(header["info"]["identity"]) == table.game
         assert header["start"]["value"] == float(table.start["win"])
@@ -445,7 +379,7 @@ def test_what_gets_no_page(small, folder, monkeypatch) -> None:
     assert export_page(small, "page", anyway=True).states == 57
 
 
-def test_the_command_says_what_it_wrote(thinned, folder, printed) -> None:
+def test_the_command_says_what_it_wrote(thinned, folder, printed, view) -> None:
     said = printed(f"export page {thinned} -o page -q")
     assert re.search(r"^live states, up to symmetry +[\d,]+$", said, re.MULTILINE)
     assert re.search(r"^chance to reach a state without a known slide +\d+\.\d+ %$", said, re.MULTILINE)
@@ -457,7 +391,7 @@ def test_the_command_says_what_it_wrote(thinned, folder, printed) -> None:
     )
     document = json.loads(printed(f"export page {thinned} -o page -q -f json"))
     assert document["folder"] == "page"
-    assert document["leaves"] == Packed(folder / "page").header["leaves"]
+    assert document["leaves"] == Packed(folder / "page", view).header["leaves"]
 
 
 @pytest.fixture
@@ -585,7 +519,7 @@ def test_a_win_that_is_not_certain_is_not_100_percent(solved, visit: Visit, view
 
 
 def test_a_thinned_page_says_where_it_ends(thinned, visit, view) -> None:
-    packed = Packed(visit(thinned, ranges))
+    packed = Packed(visit(thinned, ranges), view)
     slides, game = packed.slides(), packed.game
     share = f"about 1 in {round(1 / packed.header['leaves'])}"
     expect(view.get_by_label("About")).to_contain_text(f"{share} comes to a position that is not here")
@@ -605,7 +539,7 @@ def test_a_thinned_page_says_where_it_ends(thinned, visit, view) -> None:
 def test_the_page_knows_the_rules_of_other_games(game, solved, visit, view) -> None:
     """On states in steps through the policy, the page allows and marks what the table says."""
     table_folder = solved(game, "win" if game.can_win else "score")
-    boards = sorted(Packed(visit(table_folder)).slides())
+    boards = sorted(Packed(visit(table_folder), view).slides())
     with open_table(table_folder) as table:
         for board in boards[:: max(1, len(boards) // 3)]:
             turned = images(game, board)[-1]
@@ -630,7 +564,7 @@ IMPOSSIBLE = {
 
 
 def test_boards_that_are_impossible_or_not_reached(small: Path, visit: Visit, view: Page) -> None:
-    packed = Packed(visit(small))
+    packed = Packed(visit(small), view)
     for board, sentence in IMPOSSIBLE.items():
         set_up(view, board)
         expect(view.get_by_role("alert")).to_have_text(sentence)
@@ -642,7 +576,7 @@ def test_boards_that_are_impossible_or_not_reached(small: Path, visit: Visit, vi
 
 def test_slides_that_are_not_allowed_say_why(solved, visit, view) -> None:
     game = Game("2x3", 16, unmergeable=[5], masks="..x/...|.../..x")
-    boards = Packed(visit(solved(game))).slides()
+    boards = Packed(visit(solved(game)), view).slides()
     board = next(one for one in boards if len(game.slides(one)) == 1)
     advice_on(view, game.format(board))
     for direction, why in game.refusals(board).items():
