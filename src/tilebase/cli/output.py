@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import importlib.util
 import io
 import os
 import shlex
@@ -138,14 +137,6 @@ def widen_terminal() -> None:
 def _plain(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
     return "".join(PLAIN.get(one, "?") for one in error.object[error.start : error.end]), error.end
-
-
-def is_installed(module: str) -> bool:
-    """Return whether a module can be imported, without importing it."""
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def signature() -> str:

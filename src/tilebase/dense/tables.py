@@ -192,10 +192,6 @@ class DenseRules:
             {e: _no_spawns(spawns) for e, spawns in self.folding.spawns.items()},
         )
 
-    def folding_at(self, total: int) -> Folding:
-        """Return what the afterstates of a sum are folded with."""
-        return self.ended if self.game.ended(total) else self.folding
-
     def side(self, step: Step) -> Side:
         """Return the half boards for the slides of a step."""
         return self.columns if step is Step.COLUMNS else self.rows
