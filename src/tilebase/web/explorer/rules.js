@@ -57,12 +57,6 @@ export function slideTokens(tokens, lines, merges = (word) => word !== "x") {
   return { tokens: after, ghosts, moved };
 }
 
-/** The words of a board after a slide, and whether it changed anything. */
-export function slideCells(cells, lines, merges) {
-  const { tokens, moved } = slideTokens(tokensOf(cells), lines, merges);
-  return { cells: cellsOf(tokens, cells), moved };
-}
-
 /** The empty cells of a board. */
 export const emptyCells = (cells) => cells.flatMap((word, cell) => (word === "0" ? [cell] : []));
 

@@ -1,7 +1,7 @@
 // What a server would answer of a table, computed from its packed values: the views of the explorer ask for it.
 
 import { boardText, emptyCells, mulberry32, tokensOf, withSpawn } from "../explorer/rules.js";
-import { amount, between, lossText } from "../explorer/text.js";
+import { between, lossText } from "../explorer/text.js";
 import { Problem } from "../explorer/api.js";
 import { BoardError, Rules } from "./moves.js";
 import { PolicyError } from "./policy.js";
