@@ -258,7 +258,10 @@ def test_the_command(tables: Path, tmp_path: Path, printed, monkeypatch):
     assert "the largest losses" in out
     assert "lost in total, the sum of the losses of single slides " in out
     monkeypatch.setattr(sys, "stdin", io.StringIO(file.read_text()))
-    document = json.loads(reviewed("-", "-f", "json"))
+    monkeypatch.setenv("TILEBASE_TABLES_DIR", str(tables))
+    words = ["-q", "--anyway", "--log", str(tmp_path / "log")]
+    assert printed("review", str(file), *words) == printed(*words, "review", str(file))
+    document = json.loads(reviewed("-q", "-", "-f", "json"))
     with open_table(tables / "3x3") as opened:
         wanted = json.loads(json.dumps(review(opened, file.read_text(), "win").as_dict()))
     assert document | wanted == document

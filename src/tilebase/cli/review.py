@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.library import offer_for_game, open_library
 from tilebase.cli.options import ShownOptions
-from tilebase.cli.output import Shown
+from tilebase.cli.output import STDIN, Shown
 from tilebase.cli.probe import LabelOption, check_order
 from tilebase.errors import BoardError, MissingBoardError, MissingLayerError, UsageError
 from tilebase.game.names import title_of
@@ -30,14 +30,9 @@ if TYPE_CHECKING:
 def review(
     table: Annotated[
         str,
-        Parameter(
-            help="Folder, zip file or URL of a table, or a folder of tables. Default: your library.",
-            allow_leading_hyphen=True,
-        ),
+        Parameter(help="Folder, zip file or URL of a table, or a folder of tables. Default: your library."),
     ],
-    game: Annotated[
-        str | None, Parameter(help="File with the game, or - for standard input.", allow_leading_hyphen=True)
-    ] = None,
+    game: Annotated[str | None, Parameter(help="File with the game, or - for standard input.")] = None,
     *,
     objective: LabelOption = None,
     shown: ShownOptions = ShownOptions(),
@@ -124,7 +119,7 @@ def _read(game: str) -> str:
     from tilebase.game.records import MOST_TEXT
 
     try:
-        if game == "-":
+        if game == STDIN:
             if sys.stdin is None:
                 raise UsageError("standard input is closed: name a file with the game")
             return sys.stdin.read(MOST_TEXT + 1)
