@@ -192,6 +192,14 @@ def test_forms_of_a_board(solved: Callable[..., Path]) -> None:
         )  # fmt: skip
         for form in forms:
             assert table.probe(form) == expected
+        turned = [table.probe(form.replace("y", large)) for large in ("64", "x")
+                  for form in ("y,128,2/256,0,2/2,0,0", "2,0,0/256,0,2/y,128,2")]  # fmt: skip
+        assert [one.value for one in turned] == [table.probe("2,0,0/2,0,x/2,x,x").value] * 4
+        assert [one.best for one in turned] == 2 * [turned[0].best, turned[1].best]
+        assert turned[2].how == "read rotated by 180 degrees, with the large tiles 128, 256, x"
+        assert (turned[2].board.max_tile, turned[2].notes) == (256, ())
+        with pytest.raises(BoardError, match=r"large tiles \(x, x, x\) do not stand on the mask of"):
+            table.probe("2,x,0/0,x,0/2,0,x")
         with_x = "2,2,0/0,0,x/2,x,x"
         for form in (with_x, table.read(with_x), table.read(with_x).key, f"{table.read(with_x).key:#x}",
                      "11000f1ff", table.read(with_x).unicode(), "[[2,2,0],[0,0,-1],[2,-1,-1]]"):  # fmt: skip
@@ -201,10 +209,16 @@ def test_forms_of_a_board(solved: Callable[..., Path]) -> None:
 
 
 def test_boards_that_are_over_or_not_reached(solved: Callable[..., Path]) -> None:
-    with open_table(solved(BIG)) as table:
-        ended = next(s for s in sorted(oracle.values(BIG).states) if BIG.sum(s) >= 60)
-        tiles = realise(BIG, ended, tuple(range(9)), random.Random(1))
-        assert "the table ends at the sum 60" in table.probe(rows(BIG, tiles)).notes[-1]
+    cut = "after the next slide nothing more is counted", "32 was made on another cell than the goal's"
+    for game, over, why in ((BIG, lambda s: BIG.sum(s) >= 60, cut[0]), (GOALS, lambda s: 5 in s, cut[1])):
+        state = next(s for s in sorted(oracle.values(game).states) if over(s) and game.slides(s))
+        real = rows(game, realise(game, state, tuple(range(9)), random.Random(1)))
+        with open_table(solved(game)) as table:
+            for text in (game.format(state), real):
+                answer = table.probe(text)
+                assert answer.unjudged == answer.notes[-1]
+                assert why in answer.unjudged
+                assert {answer.loss(one.direction) for one in answer.slides} == {None}
     by_sum = Game("2x3", goal_sum=24, masks="..x/...", start="after 0,0,x/2,0,0")
     with open_table(solved(by_sum)) as table:
         with pytest.raises(BoardError, match="that are not large is 24: the board is won already"):
