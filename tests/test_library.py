@@ -21,6 +21,7 @@ from tilebase.cli.library import offer_for_game
 from tilebase.errors import BoardError, GameError, StorageError, UsageError
 from tilebase.questions import fitting
 from tilebase.questions.fitting import catalogue, fit_named, fits, is_board
+from tilebase.runtime import system
 from tilebase.runtime.resources import Use
 from tilebase.tables.large_tiles import large_tiles_of, read_tiles
 from tilebase.web import documents
@@ -45,6 +46,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("[[2, 4], [0, 8]]", ["2x2-16", "2x2-32"]),
         ("1203", ["2x2-16", "2x2-32"]),
         ("2,2/0,0", ["2x2-8", "2x2-16"]),
+        ("x x x x/4 8 x x/2 4 2 0/0 2 0 0", ["442-32", "442-64", "442-128", "442t-32", "442-256"]),
     ],
 )
 def test_the_games_of_a_board(board: str, names: list[str]):
@@ -162,11 +164,17 @@ def test_names_of_no_board(name: str, error: type[Exception], why: str):
 
 
 @pytest.mark.parametrize("command", ["probe", "plan", "explain", "play"])
-def test_a_board_alone_finds_what_to_solve(command: str, library: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_board_alone_finds_what_to_solve(command: str, library: Path, capsys, monkeypatch):
     assert main([command, BOARD]) == (command in ("probe", "play"))
     printed = capsys.readouterr()
-    assert f"tilebase solve --formation 442 256 -o {library}/442-256" in printed.out
+    assert f"within a minute: tilebase solve --formation 442 256 -o {library}/442-256" in printed.out
     assert not printed.err
+    monkeypatch.setattr(system, "load", lambda: 1e9)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=3e8))
+    assert main(["probe", BOARD]) == 1
+    printed = capsys.readouterr()
+    assert "444-1024 (needs" in printed.out
+    assert "The first: tilebase solve --formation 442 256" in printed.out
 
 
 def test_offers_as_data(library: Path, printed: Callable[..., str]):

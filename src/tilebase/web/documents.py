@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
-from tilebase.costs.estimate import WORTH_BYTES, free_disk, number_in_words
+from tilebase.costs.estimate import number_in_words
 from tilebase.costs.rates import busy
 from tilebase.errors import BoardError, CorruptError, MissingBoardError, StorageError, UsageError
 from tilebase.game.board import Board
@@ -91,18 +91,11 @@ def fit_document(collection: Collection, fit: Fit) -> Document:
         "seconds": fit.expected.seconds,
         "time": fit.takes[0],
         "disk": fit.takes[1],
-        "problem": fit.problem or _disk_problem(fit, collection) or None,
+        "problem": fit.problem(collection.library) or None,
         "equal": fit.equal,
         "state": known,
         "command": fit.command(collection.library),
     }
-
-
-def _disk_problem(fit: Fit, collection: Collection) -> str:
-    """Return that the disk of the library is too small for a table; empty if it is not."""
-    folder = collection.library / fit.name if collection.library else None
-    few = fit.expected.disk > max(free_disk(folder), WORTH_BYTES)
-    return f"needs {byte_text(int(fit.expected.disk))} of disk" if few else ""
 
 
 def answers(collection: Collection, board: str) -> Document:
