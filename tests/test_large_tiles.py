@@ -33,6 +33,8 @@ GOALS = Game(
 )
 CONTINUED = Game("2x3", masks="..x/...", start="after 0,0,x/2,0,0")
 WALLED = Game("2x3", 16, masks="..x/...", walls=[3], start="after 0,0,x/#,0,2")
+WIDE = {code: code + 0xFEE0 for code in range(33, 127)}
+"""As a Chinese keyboard writes characters."""
 GAMES = (CORNER, ONE, SEVERAL, BIG, FREE, MORE, GOALS, CONTINUED, WALLED)
 
 
@@ -188,7 +190,7 @@ def test_forms_of_a_board(solved: Callable[..., Path]) -> None:
         forms = (
             "2 2 . . . 64 2 128 256", "110006178", "0x110006178", 0x110006178, array, array.tolist(),
             json.dumps(array.tolist()), json.dumps({"board": array.ravel().tolist()}), array.ravel(),
-            " 2;2;-;_;0;64;2;128;256 ",
+            " 2;2;-;_;0;64;2;128;256 ", text.translate(WIDE), text.replace(",", "、"),
         )  # fmt: skip
         for form in forms:
             assert table.probe(form) == expected

@@ -154,7 +154,7 @@ def _described(found: Review) -> str:
 def _endgame(name: str, part: Review) -> dict[str, Any]:
     """Return the row of an endgame in the summary of a whole game."""
     return {
-        "endgame": name, "slides judged": f"{part.reviewed:,}", "best": share_text(part.agreement or 0),
+        "endgame": name, "slides judged": f"{part.reviewed:,}", "no mistake": share_text(part.faultless or 0),
         f"mistakes, {MISTAKE_TEXT}": f"{part.mistakes:,}", "lost in total": _lost(part.total_loss, part),
     }  # fmt: skip
 
@@ -169,11 +169,11 @@ def _summary(found: Review) -> list[dict[str, Any]]:
         "not judged": f"{len(found.unjudged):,}",
         "in positions that are not in the table": f"{found.unknown - len(found.unjudged):,}",
     }
-    if found.agreement is not None and found.mean_loss is not None:
+    if found.faultless is not None and found.mean_loss is not None:
         rows |= {
-            "best": f"{found.agreed:,} ({share_text(found.agreement)})",
+            "no mistake": f"{found.reviewed - found.mistakes:,} ({share_text(found.faultless)})",
             f"mistakes, {MISTAKE_TEXT}": f"{found.mistakes:,}",
-            "most in a row": f"{found.longest_run:,}",
+            "best, most in a row": f"{found.longest_run:,}",
             "lost in total, the sum of the losses of single slides": _lost(found.total_loss, found),
             "lost per slide, their mean": _lost(found.mean_loss, found),
         }

@@ -26,7 +26,7 @@ from tilebase.errors import BoardError, GameError, MissingBoardError, UsageError
 from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import is_shape
-from tilebase.game.notation import count_of, split_cells
+from tilebase.game.notation import as_typed, count_of, split_cells
 from tilebase.objectives.numbers import byte_text
 from tilebase.runtime.documents import shown
 from tilebase.runtime.measured import duration
@@ -293,7 +293,7 @@ def shape_of(board: Any) -> tuple[int, int]:
     """
     given = board
     if isinstance(board, str):
-        text = board.strip().lower()
+        text = as_typed(board)
         if re.fullmatch(r"[0-9a-f]+", text) and isqrt(len(text)) ** 2 == len(text) > 1:
             return isqrt(len(text)), isqrt(len(text))
         if text[:1] in ("[", "{"):

@@ -17,7 +17,7 @@ from tilebase.errors import BoardError, CorruptError, MissingBoardError, Storage
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
-from tilebase.game.notation import count_of, exponent_of, split_cells, tile_text
+from tilebase.game.notation import as_typed, count_of, exponent_of, split_cells, tile_text
 from tilebase.game.spawns import ORIGINAL
 from tilebase.objectives.numbers import byte_text, chance_text
 from tilebase.objectives.values import Unknown, value_document
@@ -196,7 +196,7 @@ def read_board(opened: Solved, text: str) -> AnyBoard:
 
 def _won_board(game: Game, text: str) -> Board | None:
     """Return the board of a text that holds the goal or has the goal sum; None if it is not such a board."""
-    cells = split_cells(text)
+    cells = split_cells(as_typed(text))
     if len(cells) != game.cells:
         return None
     try:
