@@ -104,7 +104,7 @@ def check(table: Table, tiles: list[int], found: Answer) -> None:
     assert bool(found.best) == bool(found.slides)
 
 
-def test_every_image_has_its_name(solved: Callable[..., Path]) -> None:
+def test_every_image_has_its_name() -> None:
     """The words, checked against turns of an array by NumPy."""
     turns = {
         "as given": lambda a: a,
@@ -120,14 +120,7 @@ def test_every_image_has_its_name(solved: Callable[..., Path]) -> None:
     found = {one.name: one.sources for one in LargeTiles(game).orientations}
     numbers = np.arange(9).reshape(3, 3)
     assert found == {name: tuple(turn(numbers).ravel().tolist()) for name, turn in turns.items()}
-    with open_table(solved(BIG)) as table:
-        answer = table.probe("64,128,2/256,0,2/2,0,0")
-        assert answer.board.reading.orientation.name == "rotated by 180 degrees"
-        assert answer.board.cells == BIG.parse("0,0,2/2,0,x/2,x,x")
-        assert {s.direction: s.after.text for s in answer.slides}["up"] == "64,128,4/256,0,0/2,0,0"
-
-
-def test_images_that_the_game_makes_equal_are_one() -> None:
+    # Images that the game makes equal are one.
     assert len(LargeTiles(Game("3x3", 32, unmergeable=[0])).orientations) == 1
     assert len(LargeTiles(CORNER).orientations) == 2
     assert len(LargeTiles(Game("2x2x2", 8, unmergeable=[0])).orientations) == 1
@@ -194,12 +187,9 @@ def test_forms_of_a_board(solved: Callable[..., Path]) -> None:
         )  # fmt: skip
         for form in forms:
             assert table.probe(form) == expected
-        turned = [table.probe(form.replace("y", large)) for large in ("64", "x")
-                  for form in ("y,128,2/256,0,2/2,0,0", "2,0,0/256,0,2/y,128,2")]  # fmt: skip
-        assert [one.value for one in turned] == [table.probe("2,0,0/2,0,x/2,x,x").value] * 4
-        assert [one.best for one in turned] == 2 * [turned[0].best, turned[1].best]
-        assert turned[2].how == "read rotated by 180 degrees, with the large tiles 128, 256, x"
-        assert (turned[2].board.max_tile, turned[2].notes) == (256, ())
+        known, turned = table.probe("64,128,2/256,0,2/2,0,0"), table.probe("x,128,2/x,0,2/2,0,0")
+        assert (turned.value, turned.best, turned.large_tiles) == (known.value, known.best, (128,))
+        assert turned.how == "read rotated by 180 degrees, with the large tiles 128, x, x"
         with pytest.raises(BoardError, match=r"large tiles \(x, x, x\) do not stand on the mask of"):
             table.probe("2,x,0/0,x,0/2,0,x")
         with_x = "2,2,0/0,0,x/2,x,x"
@@ -218,8 +208,7 @@ def test_boards_that_are_over_or_not_reached(solved: Callable[..., Path]) -> Non
         with open_table(solved(game)) as table:
             for text in (game.format(state), real):
                 answer = table.probe(text)
-                assert answer.unjudged == answer.notes[-1]
-                assert why in answer.unjudged
+                assert why in answer.unjudged == answer.notes[-1]
                 assert {answer.loss(one.direction) for one in answer.slides} == {None}
     by_sum = Game("2x3", goal_sum=24, masks="..x/...", start="after 0,0,x/2,0,0")
     with open_table(solved(by_sum)) as table:
@@ -273,16 +262,6 @@ def test_a_real_board_takes_at_most_four_times_an_ordinary_probe(solved: Callabl
     with open_table(solved(BIG)) as table:
         ordinary = min(seconds(table.probe, states) for _ in range(7))
         assert min(seconds(table.probe, reals) for _ in range(7)) < 4 * ordinary
-
-
-def test_reprs_and_pictures(solved: Callable[..., Path]) -> None:
-    with open_table(solved(BIG)) as table:
-        found = table.probe("2,2,0/0,0,64/2,128,256")
-        assert repr(found).startswith("<Answer for 2,2,0/0,0,64/2,128,256: probability to win, 0.")
-        assert repr(found.slides[0]).startswith("<SlideAnswer right to 0,0,4/0,0,64/2,128,256: 0.")
-        assert "│ 128 │" in found.board.unicode()
-        assert repr(found.board) == "<RealBoard 2,2,0/0,0,64/2,128,256>"
-    assert RealBoard(WALLED, (1, 0, 0, 0, 0, 17)).text == "2,0,0/#,0,131072"
 
 
 # -- folders of tables -----------------------------------------------------------------------------
@@ -373,9 +352,14 @@ def test_the_command(solved: Callable[..., Path], printed: Callable[..., str]) -
     assert (data["orientation"], data["read_as"]) == ("rotated by 180 degrees", "0,0,2/2,0,x/2,x,x")
     boards = {one["direction"]: one["board"] for one in data["slides"]}
     assert boards["up"] == "64,128,4/256,0,0/2,0,0"
+    assert repr(found).startswith("<Answer for 64,128,2/256,0,2/2,0,0: probability to win, 0.")
+    assert repr(found.slides[0]).startswith("<SlideAnswer left to 64,128,2/256,2,0/2,0,0: 0.")
+    assert "│ 128 │" in found.board.unicode()
+    assert repr(found.board) == "<RealBoard 64,128,2/256,0,2/2,0,0>"
+    assert RealBoard(WALLED, (1, 0, 0, 0, 0, 17)).text == "2,0,0/#,0,131072"
 
 
-def test_the_command_with_a_folder(tables, capsys, printed):
+def test_the_commands_with_a_folder(tables, capsys, printed):
     assert main(["probe", str(tables), "2,2,0/0,0,64/2,128,256"]) == 0
     shown = capsys.readouterr()
     assert "broken was left out: " in shown.err
@@ -387,18 +371,12 @@ def test_the_command_with_a_folder(tables, capsys, printed):
     assert main(["probe", str(tables)]) == 0
     start = f" kB: start of {Game('2x2', 32)}: probability to win: 0.0828872890716\n"
     assert start in capsys.readouterr().out
-
-
-def test_play_takes_the_table_of_a_folder_that_fits(tables, capsys):
     board = "2,2,0/0,0,64/2,128,256"
     assert main(["play", str(tables), "--start", board, "--auto", "--delay", "0", "--seed", "1"]) == 0
-    printed = capsys.readouterr()
-    assert printed.err.startswith(f"{tables}: playing in big, {BIG}\n")
-    assert "│   2 │   2 │     │" in printed.out
-    assert "won after" in printed.out
-
-
-def test_verify_checks_each_table_of_a_folder(tables, printed):
+    shown = capsys.readouterr()
+    assert shown.err.startswith(f"{tables}: playing in big, {BIG}\n")
+    assert "│   2 │   2 │     │" in shown.out
+    assert "won after" in shown.out
     lines = printed(f"verify {tables} -q", status=1).splitlines()
     assert [line.partition(": ")[0] for line in lines] == [
         str(tables / name) for name in ("big", "broken", "one", "plain", "deep/down/corner")
