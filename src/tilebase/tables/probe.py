@@ -495,11 +495,12 @@ def _noted(answer: Answer) -> Answer:
     """Return an answer with notes on what the table does not know, or what was chosen."""
     if answer.after:
         return answer
-    readings = count_of(len(answer.others) + 1, "reading")
-    chosen = answer.others and (
-        f"{readings} of this board are in the table, and this is the one with the best value; the next is "
-        f"worth {answer.others[0]}"
-    )
+    chosen = ""
+    if answer.others:
+        chosen = (
+            f"{count_of(len(answer.others) + 1, 'reading')} of this board are in the table, and this is the "
+            f"one with the best value; the next is worth {answer.others[0]}"
+        )
     return replace(answer, notes=tuple(filter(None, (answer.doubt, chosen, answer.cut))))
 
 
