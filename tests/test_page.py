@@ -762,7 +762,7 @@ EQUAL = "/64,128,256,64/1024,2048,4096,8192"
         (
             [f"32,0,0,0/0,8,0,0{LOCKED}", f"2,0,0,32/0,0,0,8{LOCKED}"],
             "right not judged",
-            "The table ends at the sum 126, and 32 was made on another cell than the goal's.",
+            "The table ends at the sum 126, and 32 was made outside the goal cells.",
         ),
     ],
 )

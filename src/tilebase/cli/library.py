@@ -65,7 +65,8 @@ def offer(board: str, shown: Shown, why: str = "") -> None:
     if found[0].equal:
         text += f"{LARGE_EQUAL}\n"
     if possible:
-        soon = [fit for fit in possible if slowdown() * fit.expected.seconds <= SOON]
+        most = SOON / slowdown()
+        soon = [fit for fit in possible if fit.expected.seconds <= most]
         best = max(soon, key=lambda fit: fit.goal, default=possible[0])
         which = "The largest goal within a minute" if soon else "The first"
         text += f"{which}: {best.command(folder)}\n"

@@ -214,7 +214,7 @@ class Answer:
             return f"{end}: after the next slide nothing more is counted"
         goal = min(goal_cells(game).values(), default=0).bit_length() - 1
         if goal > 0 and any(e >= goal and not game.is_x(e) for e in self.board.cells):
-            return f"{end}, and {tile_text(goal)} was made on another cell than the goal's"
+            return f"{end}, and {tile_text(goal)} was made outside the goal cells"
         return ""
 
     @property

@@ -219,9 +219,8 @@ class Table(Solved):
                 tiles = read_tiles(game, board, LARGE)
             if tiles is None:
                 raise
-            real = RealBoard(game, tiles)
-            assert real.reading
-            return real
+            large_tiles_of(game).readings(tiles)  # raises if it has none, as a board that is won
+            return RealBoard(game, tiles)
 
     @property
     def start(self) -> StartValues:

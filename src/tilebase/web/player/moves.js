@@ -90,7 +90,7 @@ export class Rules {
     const end = `the table ends at the sum ${this.horizon}`;
     if (this.sum(cells) >= this.horizon) return `${end}: after the next slide nothing more is counted`;
     const goal = this.goals.length ? 2 ** Math.min(...this.patterns.map((pattern) => Math.max(...pattern))) : Infinity;
-    return cells.some((word) => Number(word) >= goal) ? `${end}, and ${goal} was made on another cell than the goal's` : "";
+    return cells.some((word) => Number(word) >= goal) ? `${end}, and ${goal} was made outside the goal cells` : "";
   }
 
   /** A random start. */
