@@ -672,7 +672,7 @@ def test_nothing_uncertain_is_printed_as_certain(almost_won, monkeypatch, capsys
     monkeypatch.chdir(almost_won)
     quiet = ["-q"] * (command.split()[0] in ("evaluate", "solve"))
     assert main([*command.replace("TABLE", table).split(), *quiet]) == 0
-    certain = "1 in each game; to 1;in positions;z  ;mistakes;judged;best  ;most in a row;lost ;worst mistake"
+    certain = "1 in each game; to 1;in positions;z  ;mistakes;judged;no mistake;in a row;lost ;worst mistake"
     first = {}
     for line in capsys.readouterr().out.splitlines():
         name = line.partition(" ")[0]

@@ -723,19 +723,24 @@ def test_a_real_board_may_be_rotated_and_mirrored(solved, visit, view) -> None:
     """Answers are those of the table for the board as it is given, and so is what buttons make of it."""
     table_folder = solved(formation("44").game(8))
     visit(table_folder)
-    board = np.array([[0, 2, 4, 0], [2, 0, 2, 4], [8, 16, 32, 64], [128, 256, 512, 1024]])
-    turned = [np.rot90(one, turns).tolist() for one in (board, board.T) for turns in range(4)]
+    board = np.array([[0, 2, 4, 0], [2, 0, 2, 4], [16, 32, 64, 128], [256, 512, 1024, 2048]], dtype=object)
+    made = np.array([[8, 0, 0, 0], [4, 0, 0, 2], *board[2:]], dtype=object)
+    with_x = np.where(board > 8, "x", board)
+    every = (board, board.T, with_x, with_x.T, made)
+    turned = [np.rot90(one, turns).tolist() for one in every for turns in range(4)]
     texts = ["/".join(",".join(map(str, row)) for row in image) for image in turned]
     with open_table(table_folder) as table:
-        for image, answer in zip(turned, view.evaluate(PROBE, texts), strict=True):
-            expected = table.probe(image)
+        for image, text, answer in zip(turned, texts, view.evaluate(PROBE, texts), strict=True):
+            expected = table.probe(text)
             assert answer["cells"] == [str(tile) for row in image for tile in row]
             assert sorted(answer["best"]) == sorted(expected.best)
             assert answer["refused"] == expected.refused
             assert sorted(answer["goal_cells"]) == list(expected.goal_cells)
             found = {slide["direction"]: slide["board"] for slide in answer["slides"]}
             assert found == {slide.direction: slide.after.text for slide in expected.slides}
+            assert answer["notes"] == list(expected.notes)
+            assert all((slide["loss"] is None) == bool(expected.notes) for slide in answer["slides"])
     set_up(view, texts[0])
     view.get_by_role("button", name="Rotate").click()
-    expect(view.locator(".board [role=cell] .hidden").first).to_have_text("128")
+    expect(view.locator(".board [role=cell] .hidden").first).to_have_text("256")
     expect(view.locator(".slide.best").first).to_be_visible()

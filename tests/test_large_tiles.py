@@ -33,6 +33,8 @@ GOALS = Game(
 )
 CONTINUED = Game("2x3", masks="..x/...", start="after 0,0,x/2,0,0")
 WALLED = Game("2x3", 16, masks="..x/...", walls=[3], start="after 0,0,x/#,0,2")
+WIDE = {code: code + 0xFEE0 for code in range(33, 127)}
+"""As a Chinese keyboard writes characters."""
 GAMES = (CORNER, ONE, SEVERAL, BIG, FREE, MORE, GOALS, CONTINUED, WALLED)
 
 
@@ -102,7 +104,7 @@ def check(table: Table, tiles: list[int], found: Answer) -> None:
     assert bool(found.best) == bool(found.slides)
 
 
-def test_every_image_has_its_name(solved: Callable[..., Path]) -> None:
+def test_every_image_has_its_name() -> None:
     """The words, checked against turns of an array by NumPy."""
     turns = {
         "as given": lambda a: a,
@@ -118,14 +120,7 @@ def test_every_image_has_its_name(solved: Callable[..., Path]) -> None:
     found = {one.name: one.sources for one in LargeTiles(game).orientations}
     numbers = np.arange(9).reshape(3, 3)
     assert found == {name: tuple(turn(numbers).ravel().tolist()) for name, turn in turns.items()}
-    with open_table(solved(BIG)) as table:
-        answer = table.probe("64,128,2/256,0,2/2,0,0")
-        assert answer.board.reading.orientation.name == "rotated by 180 degrees"
-        assert answer.board.cells == BIG.parse("0,0,2/2,0,x/2,x,x")
-        assert {s.direction: s.after.text for s in answer.slides}["up"] == "64,128,4/256,0,0/2,0,0"
-
-
-def test_images_that_the_game_makes_equal_are_one() -> None:
+    # Images that the game makes equal are one.
     assert len(LargeTiles(Game("3x3", 32, unmergeable=[0])).orientations) == 1
     assert len(LargeTiles(CORNER).orientations) == 2
     assert len(LargeTiles(Game("2x2x2", 8, unmergeable=[0])).orientations) == 1
@@ -188,10 +183,15 @@ def test_forms_of_a_board(solved: Callable[..., Path]) -> None:
         forms = (
             "2 2 . . . 64 2 128 256", "110006178", "0x110006178", 0x110006178, array, array.tolist(),
             json.dumps(array.tolist()), json.dumps({"board": array.ravel().tolist()}), array.ravel(),
-            " 2;2;-;_;0;64;2;128;256 ",
+            " 2;2;-;_;0;64;2;128;256 ", text.translate(WIDE), text.replace(",", "、"),
         )  # fmt: skip
         for form in forms:
             assert table.probe(form) == expected
+        known, turned = table.probe("64,128,2/256,0,2/2,0,0"), table.probe("x,128,2/x,0,2/2,0,0")
+        assert (turned.value, turned.best, turned.large_tiles) == (known.value, known.best, (128,))
+        assert turned.how == "read rotated by 180 degrees, with the large tiles 128, x, x"
+        with pytest.raises(BoardError, match=r"large tiles \(x, x, x\) do not stand on the mask of"):
+            table.probe("2,x,0/0,x,0/2,0,x")
         with_x = "2,2,0/0,0,x/2,x,x"
         for form in (with_x, table.read(with_x), table.read(with_x).key, f"{table.read(with_x).key:#x}",
                      "11000f1ff", table.read(with_x).unicode(), "[[2,2,0],[0,0,-1],[2,-1,-1]]"):  # fmt: skip
@@ -201,10 +201,15 @@ def test_forms_of_a_board(solved: Callable[..., Path]) -> None:
 
 
 def test_boards_that_are_over_or_not_reached(solved: Callable[..., Path]) -> None:
-    with open_table(solved(BIG)) as table:
-        ended = next(s for s in sorted(oracle.values(BIG).states) if BIG.sum(s) >= 60)
-        tiles = realise(BIG, ended, tuple(range(9)), random.Random(1))
-        assert "the table ends at the sum 60" in table.probe(rows(BIG, tiles)).notes[-1]
+    cut = "after the next slide nothing more is counted", "32 was made outside the goal cells"
+    for game, over, why in ((BIG, lambda s: BIG.sum(s) >= 60, cut[0]), (GOALS, lambda s: 5 in s, cut[1])):
+        state = next(s for s in sorted(oracle.values(game).states) if over(s) and game.slides(s))
+        real = rows(game, realise(game, state, tuple(range(9)), random.Random(1)))
+        with open_table(solved(game)) as table:
+            for text in (game.format(state), real):
+                answer = table.probe(text)
+                assert why in answer.unjudged == answer.notes[-1]
+                assert {answer.loss(one.direction) for one in answer.slides} == {None}
     by_sum = Game("2x3", goal_sum=24, masks="..x/...", start="after 0,0,x/2,0,0")
     with open_table(solved(by_sum)) as table:
         with pytest.raises(BoardError, match="that are not large is 24: the board is won already"):
@@ -257,16 +262,6 @@ def test_a_real_board_takes_at_most_four_times_an_ordinary_probe(solved: Callabl
     with open_table(solved(BIG)) as table:
         ordinary = min(seconds(table.probe, states) for _ in range(7))
         assert min(seconds(table.probe, reals) for _ in range(7)) < 4 * ordinary
-
-
-def test_reprs_and_pictures(solved: Callable[..., Path]) -> None:
-    with open_table(solved(BIG)) as table:
-        found = table.probe("2,2,0/0,0,64/2,128,256")
-        assert repr(found).startswith("<Answer for 2,2,0/0,0,64/2,128,256: probability to win, 0.")
-        assert repr(found.slides[0]).startswith("<SlideAnswer right to 0,0,4/0,0,64/2,128,256: 0.")
-        assert "│ 128 │" in found.board.unicode()
-        assert repr(found.board) == "<RealBoard 2,2,0/0,0,64/2,128,256>"
-    assert RealBoard(WALLED, (1, 0, 0, 0, 0, 17)).text == "2,0,0/#,0,131072"
 
 
 # -- folders of tables -----------------------------------------------------------------------------
@@ -357,9 +352,14 @@ def test_the_command(solved: Callable[..., Path], printed: Callable[..., str]) -
     assert (data["orientation"], data["read_as"]) == ("rotated by 180 degrees", "0,0,2/2,0,x/2,x,x")
     boards = {one["direction"]: one["board"] for one in data["slides"]}
     assert boards["up"] == "64,128,4/256,0,0/2,0,0"
+    assert repr(found).startswith("<Answer for 64,128,2/256,0,2/2,0,0: probability to win, 0.")
+    assert repr(found.slides[0]).startswith("<SlideAnswer left to 64,128,2/256,2,0/2,0,0: 0.")
+    assert "│ 128 │" in found.board.unicode()
+    assert repr(found.board) == "<RealBoard 64,128,2/256,0,2/2,0,0>"
+    assert RealBoard(WALLED, (1, 0, 0, 0, 0, 17)).text == "2,0,0/#,0,131072"
 
 
-def test_the_command_with_a_folder(tables, capsys, printed):
+def test_the_commands_with_a_folder(tables, capsys, printed):
     assert main(["probe", str(tables), "2,2,0/0,0,64/2,128,256"]) == 0
     shown = capsys.readouterr()
     assert "broken was left out: " in shown.err
@@ -371,18 +371,12 @@ def test_the_command_with_a_folder(tables, capsys, printed):
     assert main(["probe", str(tables)]) == 0
     start = f" kB: start of {Game('2x2', 32)}: probability to win: 0.0828872890716\n"
     assert start in capsys.readouterr().out
-
-
-def test_play_takes_the_table_of_a_folder_that_fits(tables, capsys):
     board = "2,2,0/0,0,64/2,128,256"
     assert main(["play", str(tables), "--start", board, "--auto", "--delay", "0", "--seed", "1"]) == 0
-    printed = capsys.readouterr()
-    assert printed.err.startswith(f"{tables}: playing in big, {BIG}\n")
-    assert "│   2 │   2 │     │" in printed.out
-    assert "won after" in printed.out
-
-
-def test_verify_checks_each_table_of_a_folder(tables, printed):
+    shown = capsys.readouterr()
+    assert shown.err.startswith(f"{tables}: playing in big, {BIG}\n")
+    assert "│   2 │   2 │     │" in shown.out
+    assert "won after" in shown.out
     lines = printed(f"verify {tables} -q", status=1).splitlines()
     assert [line.partition(": ")[0] for line in lines] == [
         str(tables / name) for name in ("big", "broken", "one", "plain", "deep/down/corner")

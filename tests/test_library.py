@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from tilebase.cli.library import offer_for_game
 from tilebase.errors import BoardError, GameError, StorageError, UsageError
 from tilebase.questions import fitting
 from tilebase.questions.fitting import catalogue, fit_named, fits, is_board
+from tilebase.runtime import system
 from tilebase.runtime.resources import Use
 from tilebase.tables.large_tiles import large_tiles_of, read_tiles
 from tilebase.web import documents
@@ -45,6 +47,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("[[2, 4], [0, 8]]", ["2x2-16", "2x2-32"]),
         ("1203", ["2x2-16", "2x2-32"]),
         ("2,2/0,0", ["2x2-8", "2x2-16"]),
+        ("x x x x/4 8 x x/2 4 2 0/0 2 0 0", ["442-32", "442-64", "442-128", "442t-32", "442-256"]),
     ],
 )
 def test_the_games_of_a_board(board: str, names: list[str]):
@@ -53,7 +56,7 @@ def test_the_games_of_a_board(board: str, names: list[str]):
     assert [fit.expected.seconds for fit in found] == sorted(fit.expected.seconds for fit in found)
 
 
-def test_each_formation_reads_the_board_and_no_larger_goal_does():
+def test_each_formation_reads_the_board_and_no_larger_goal_or_equal_tiles_if_it_can():
     tiles = read_tiles(Game("4x4", 8), BOARD)
     assert tiles is not None
     for fit in fits(BOARD):
@@ -64,9 +67,6 @@ def test_each_formation_reads_the_board_and_no_larger_goal_does():
             with pytest.raises(BoardError):
                 large_tiles_of(fit.formation.game(goal)).readings(tiles)
             goal *= 2
-
-
-def test_equal_large_tiles_count_only_if_there_is_no_other_way():
     assert not any(fit.equal for fit in fits(BOARD))
     equal = fits("0,2,4,0/0,8,16,2/2,4,512,1024/1024,2048,4096,8192")
     assert equal
@@ -117,6 +117,13 @@ def test_goals_and_formations_of_four_digits_are_no_boards(command, said, capsys
 def test_names_of_tables():
     assert all(fit_named(fit.name) == fit for fit in catalogue())
     assert len({fit.name for fit in catalogue()}) == len(catalogue())
+    for name, error, why in (
+        ("44-16-ffff", BoardError, "is not a tile"),
+        ("2x3-32-fff000", GameError, "start"),
+        ("2x3-32-", UsageError, "does not name a table"),
+    ):
+        with pytest.raises(error, match=why):
+            fit_named(name)
 
 
 @pytest.mark.parametrize(
@@ -145,37 +152,26 @@ def test_a_table_of_the_board_alone(
     assert (one.value, one.best) == (two.value, two.best)
 
 
-@pytest.mark.parametrize(
-    ("name", "error", "why"),
-    [
-        ("44-16-ffff", BoardError, "is not a tile"),
-        ("2x3-32-fff000", GameError, "start"),
-        ("2x3-32-", UsageError, "does not name a table"),
-    ],
-)
-def test_names_of_no_board(name: str, error: type[Exception], why: str):
-    with pytest.raises(error, match=why):
-        fit_named(name)
-
-
 # -- on the command line -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("command", ["probe", "plan", "explain", "play"])
-def test_a_board_alone_finds_what_to_solve(command: str, library: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_board_alone_finds_what_to_solve(command: str, library: Path, capsys, monkeypatch):
     assert main([command, BOARD]) == (command in ("probe", "play"))
     printed = capsys.readouterr()
-    assert f"tilebase solve --formation 442 256 -o {library}/442-256" in printed.out
+    assert f"within a minute: tilebase solve --formation 442 256 -o {library}/442-256" in printed.out
     assert not printed.err
-
-
-def test_offers_as_data(library: Path, printed: Callable[..., str]):
-    first = json.loads(printed(f"plan {BOARD} -f json"))[0]
-    assert (first["formation"], first["goal"], first["problem"]) == ("442", 256, "")
-    assert first["disk"] == int(fits(BOARD)[0].expected.disk)
+    monkeypatch.setattr(system, "load", lambda: 1e9)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=3e8))
+    assert main(["probe", BOARD]) == 1
+    printed = capsys.readouterr()
+    assert re.search(r"444-1024 \(needs .*\nThe first: tilebase solve --formation 442 256", printed.out)
 
 
 def test_the_library_answers(library: Path, capsys: pytest.CaptureFixture[str], printed: Callable[..., str]):
+    first = json.loads(printed(f"plan {BOARD} -f json"))[0]
+    assert (first["formation"], first["goal"], first["problem"]) == ("442", 256, "")
+    assert first["disk"] == int(fits(BOARD)[0].expected.disk)
     for goal in (16, 32):
         solve(Game("2x3", goal), table=library / f"2x3-{goal}")
     shown = printed(f"probe {SMALL}")

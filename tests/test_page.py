@@ -759,6 +759,11 @@ EQUAL = "/64,128,256,64/1024,2048,4096,8192"
             "right or down not judged",
             "Right and down may have led from line 1 to line 2: right is best, down loses",
         ),
+        (
+            [f"32,0,0,0/0,8,0,0{LOCKED}", f"2,0,0,32/0,0,0,8{LOCKED}"],
+            "right not judged",
+            "The table ends at the sum 126, and 32 was made outside the goal cells.",
+        ),
     ],
 )
 def test_why_a_slide_is_not_judged(visit: Open, lines: list[str], row: str, sentence: str) -> None:
@@ -940,6 +945,12 @@ def test_a_real_board_of_a_formation(visit: Open, tables: Path) -> None:
     page.get_by_role("link", name="Layers").click()
     expect(page.get_by_text("The tile 32 wins only on a goal cell")).to_be_visible()
     accessible(page)
+    page.get_by_role("link", name="Play", exact=True).click()
+    page.get_by_text("Save and load games").click()
+    merging = {"format": "tilebase game", "start": real, "moves": [["left", 2, 2]]}  # as others played
+    page.get_by_label("Paste a saved game").fill(json.dumps(merging))
+    page.get_by_role("button", name="Load the text").click()
+    expect(page.locator(".said")).to_have_text("Loaded.")
 
 
 # -- certificates --------------------------------------------------------------------------------------

@@ -168,6 +168,7 @@ def saved(**changes: object) -> str:
         ("[" * 100_000, "line 1: .* is not a board in JSON"),
         (saved(version=2), "the saved game is of version 2, this program reads 1: update it"),
         (saved()[:-1], "the saved game is damaged"),
+        (saved(format="tilebase notebook"), "not a game: import it in Train"),
         (saved(start=3), "the start of the saved game is missing"),
         (saved(moves="left"), "the moves of the saved game are missing"),
         (saved(moves=[["left", 1, 2], 5]), "move 2 of the saved game is 5: write"),

@@ -149,6 +149,11 @@ def test_a_replay_with_real_large_tiles(tables: Path):
         assert found.agreement == 1
         upside_down = review(opened, "\n".join("/".join(reversed(one.split("/"))) for one in boards))
         assert [move.value for move in upside_down.moves] == [move.value for move in found.moves]
+        # Thousands of moves before and after the endgame are no error.
+        record = random_game(Game("4x4", 32768), random.Random(1))
+        found = review(opened, replay(Game("4x4", 32768), record, "replay "))
+    assert (found.reviewed, found.unknown) == (0, len(record.moves))
+    assert all(move.problem for move in found.moves)
 
 
 EQUAL = "large tiles are equal (2 of 64), and the table does not know that they can merge"
@@ -230,17 +235,6 @@ def test_a_move_that_several_slides_explain(tables, tmp_path, printed, lines, sl
     assert (" or ".join(slides) in printed(f"review {tables}/3x3 {file} --objective win")) is (loss != 0)
 
 
-def test_a_long_replay_of_a_real_game(tables: Path):
-    """Thousands of moves before and after the endgame: none is an error."""
-    record = random_game(Game("4x4", 32768), random.Random(1))
-    text = replay(Game("4x4", 32768), record, "replay ")
-    with open_table(tables / "44") as opened:
-        found = review(opened, text)
-    assert found.reviewed == 0
-    assert found.unknown == len(record.moves)
-    assert all(move.problem for move in found.moves)
-
-
 # -- the command -----------------------------------------------------------------------------------
 
 
@@ -258,12 +252,22 @@ def test_the_command(tables: Path, tmp_path: Path, printed, monkeypatch):
     assert "the largest losses" in out
     assert "lost in total, the sum of the losses of single slides " in out
     monkeypatch.setattr(sys, "stdin", io.StringIO(file.read_text()))
-    document = json.loads(reviewed("-", "-f", "json"))
+    monkeypatch.setenv("TILEBASE_TABLES_DIR", str(tables))
+    words = ["-q", "--anyway", "--log", str(tmp_path / "log")]
+    assert printed("review", str(file), *words) == printed(*words, "review", str(file))
+    document = json.loads(reviewed("-q", "-", "-f", "json"))
     with open_table(tables / "3x3") as opened:
         wanted = json.loads(json.dumps(review(opened, file.read_text(), "win").as_dict()))
     assert document | wanted == document
     rows = list(csv.DictReader(io.StringIO(reviewed(str(file), "-f", "csv"))))
     assert [row["board"] for row in rows] == [move["board"] for move in document["moves"]]
+    file.write_text("2,2,0/0,0,0/0,0,0\n4,0,0/0,2,0/0,0,0")
+    out = printed(f"review {tables} {file}")
+    assert out.startswith("endgame ")
+    assert "\nmoves 1 to 2, 3x3: 2 positions: probability to win, proved\n" in out
+    assert "2x3: " not in out
+    assert len(json.loads(printed(f"review {tables} {file} -f json --objective score"))["endgames"]) == 1
+    assert printed(f"review {tables} {file} -f csv").startswith("table,number,board")
 
 
 def test_the_size_of_a_negligible_loss_is_printed(tables: Path, tmp_path: Path) -> None:
@@ -279,17 +283,6 @@ def test_the_size_of_a_negligible_loss_is_printed(tables: Path, tmp_path: Path) 
     assert [_worth(one, found, 8.4e-21) for one in near] == ["100 % - 7.011e-16 %", "100 % - 7.02e-16 %"]
     assert found.mistakes == 0
     assert "the worst mistake" not in {row[""] for row in _summary(found)}
-
-
-def test_a_folder_of_tables(tables: Path, tmp_path: Path, printed):
-    file = tmp_path / "game.txt"
-    file.write_text("2,2,0/0,0,0/0,0,0\n4,0,0/0,2,0/0,0,0")
-    out = printed(f"review {tables} {file}")
-    assert out.startswith("endgame ")
-    assert "\nmoves 1 to 2, 3x3: 2 positions: probability to win, proved\n" in out
-    assert "2x3: " not in out
-    assert len(json.loads(printed(f"review {tables} {file} -f json --objective score"))["endgames"]) == 1
-    assert printed(f"review {tables} {file} -f csv").startswith("table,number,board")
 
 
 # -- values as people read them: numbers stand in tests/test_numbers.py ------------------------------

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TextIO
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from tilebase._version import version
-from tilebase.cli.output import PLANNING, Output, OutputError, Readable, naming_command
+from tilebase.cli.output import PLANNING, STDIN, Output, OutputError, Readable, naming_command
 from tilebase.cli.usage import ALL, every_command, helping, usage_sentence
 from tilebase.errors import TilebaseError, UsageError, sentence
 from tilebase.runtime.measured import ANYWAY, QUIET
@@ -91,6 +91,8 @@ def command(
                 if question is not None and not hasattr(question, "plannable"):
                     named = " ".join(names)
                     raise UsageError(f"plan does not plan {named}: tilebase plan --help says what it plans")
+            if words[:1] == ("review",):  # - would be an option that nobody knows
+                words = tuple(STDIN if word == "-" else word for word in words)
             return app(words, print_error=False, exit_on_error=False, result_action="return_value")
     finally:
         for one, token in tokens.items():

@@ -50,20 +50,23 @@ def offer(board: str, shown: Shown, why: str = "") -> None:
 
     Raises as `questions.fitting.fits`.
     """
+    from tilebase.costs.rates import slowdown
     from tilebase.questions.fitting import fits
 
     found, folder = fits(board), library_folder()
-    possible, others = ([fit for fit in found if bool(fit.problem) == no] for no in (False, True))
+    problems = {fit: fit.problem(folder) for fit in found}
+    possible, others = ([fit for fit in found if bool(problems[fit]) == no] for no in (False, True))
     rows = [_row(fit) for fit in possible]
     text = f"{why}\n" if why else ""
     text += f"These tables would hold the board:\n{table_text(rows)}" if rows else ""
     if others:
-        names = ", ".join(f"{fit.name} ({fit.problem})" for fit in others)
+        names = ", ".join(f"{fit.name} ({problems[fit]})" for fit in others)
         text += f"not on this machine: {names}\n"
     if found[0].equal:
         text += f"{LARGE_EQUAL}\n"
     if possible:
-        soon = [fit for fit in possible if fit.expected.seconds <= SOON]
+        most = SOON / slowdown()
+        soon = [fit for fit in possible if fit.expected.seconds <= most]
         best = max(soon, key=lambda fit: fit.goal, default=possible[0])
         which = "The largest goal within a minute" if soon else "The first"
         text += f"{which}: {best.command(folder)}\n"
@@ -71,7 +74,7 @@ def offer(board: str, shown: Shown, why: str = "") -> None:
         {
             "name": fit.name, "formation": fit.formation.name if fit.formation else None, "goal": fit.goal,
             "chance": fit.chance, "seconds": round(fit.expected.seconds, 1), "disk": int(fit.expected.disk),
-            "memory": fit.expected.memory, "problem": fit.problem, "command": fit.command(folder),
+            "memory": fit.expected.memory, "problem": problems[fit], "command": fit.command(folder),
         }
         for fit in found
     ]  # fmt: skip
@@ -86,12 +89,12 @@ def offer_for_game(boards: Sequence[str]) -> str:
     """
     from tilebase.questions.fitting import fits_of_all
 
-    asked = boards[:: max(1, len(boards) // MOST_ASKED)]
-    found = [(fit, count) for fit, count in fits_of_all(asked) if not fit.problem][:MOST_OFFERED]
+    asked, folder = boards[:: max(1, len(boards) // MOST_ASKED)], library_folder()
+    found = [(fit, count) for fit, count in fits_of_all(asked) if not fit.problem(folder)][:MOST_OFFERED]
     if not found:
         return ""
     rows = [_row(fit) | {"of the game": share_text(count / len(asked))} for fit, count in found]
-    command = found[0][0].command(library_folder())
+    command = found[0][0].command(folder)
     return f"These tables would judge parts of it:\n{table_text(rows)}The first: {command}\n"
 
 

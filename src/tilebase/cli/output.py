@@ -42,8 +42,8 @@ PLACES = frozenset(
 """The options that say where and how a result is written, each with a word behind it."""
 SHOWING = frozenset(("--quiet", "-q"))
 """The options that say what is shown beside a result."""
-
-
+STDIN = "/dev/stdin"
+"""The file that a command is given as -."""
 MOST_ROWS = 40
 """Rows that are printed if a record has them, too."""
 

@@ -231,7 +231,7 @@ def _describe_folder(found: FolderAnswer) -> str:
 def _describe_values(answer: Answer) -> str:
     """Return the value of a board, and its slides; also why a slide that would move tiles is not allowed."""
     lines = [answer.how] if answer.how else []
-    lines += [f"do not trust these values: {answer.unjudged}"] if answer.unjudged else []
+    lines += [f"do not trust these values: {answer.doubt}"] if answer.doubt else []
     lines.append(f"{answer.meaning}: {answer.value}")
     if not (answer.slides or answer.after):
         lines.append("no slide is allowed: the game is over")
@@ -242,5 +242,5 @@ def _describe_values(answer: Answer) -> str:
         note = "wins" if slide.wins else f"then {len(slide.spawns())} possible spawns"
         lines.append(f"{mark} {slide.direction:{width}}  {slide.value}  {note}")
     lines += [f"  {direction:{width}}  {why}" for direction, why in refused.items()]
-    lines += [note for note in answer.notes if note != answer.unjudged]
+    lines += [note for note in answer.notes if note != answer.doubt]
     return "\n".join(lines) + "\n" + how_certain([answer.value, *(slide.value for slide in answer.slides)])

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.library import offer_for_game, open_library
 from tilebase.cli.options import ShownOptions
-from tilebase.cli.output import Shown
+from tilebase.cli.output import STDIN, Shown
 from tilebase.cli.probe import LabelOption, check_order
 from tilebase.errors import BoardError, MissingBoardError, MissingLayerError, UsageError
 from tilebase.game.names import title_of
@@ -30,14 +30,9 @@ if TYPE_CHECKING:
 def review(
     table: Annotated[
         str,
-        Parameter(
-            help="Folder, zip file or URL of a table, or a folder of tables. Default: your library.",
-            allow_leading_hyphen=True,
-        ),
+        Parameter(help="Folder, zip file or URL of a table, or a folder of tables. Default: your library."),
     ],
-    game: Annotated[
-        str | None, Parameter(help="File with the game, or - for standard input.", allow_leading_hyphen=True)
-    ] = None,
+    game: Annotated[str | None, Parameter(help="File with the game, or - for standard input.")] = None,
     *,
     objective: LabelOption = None,
     shown: ShownOptions = ShownOptions(),
@@ -124,7 +119,7 @@ def _read(game: str) -> str:
     from tilebase.game.records import MOST_TEXT
 
     try:
-        if game == "-":
+        if game == STDIN:
             if sys.stdin is None:
                 raise UsageError("standard input is closed: name a file with the game")
             return sys.stdin.read(MOST_TEXT + 1)
@@ -159,7 +154,7 @@ def _described(found: Review) -> str:
 def _endgame(name: str, part: Review) -> dict[str, Any]:
     """Return the row of an endgame in the summary of a whole game."""
     return {
-        "endgame": name, "slides judged": f"{part.reviewed:,}", "best": share_text(part.agreement or 0),
+        "endgame": name, "slides judged": f"{part.reviewed:,}", "no mistake": share_text(part.faultless or 0),
         f"mistakes, {MISTAKE_TEXT}": f"{part.mistakes:,}", "lost in total": _lost(part.total_loss, part),
     }  # fmt: skip
 
@@ -174,11 +169,11 @@ def _summary(found: Review) -> list[dict[str, Any]]:
         "not judged": f"{len(found.unjudged):,}",
         "in positions that are not in the table": f"{found.unknown - len(found.unjudged):,}",
     }
-    if found.agreement is not None and found.mean_loss is not None:
+    if found.faultless is not None and found.mean_loss is not None:
         rows |= {
-            "best": f"{found.agreed:,} ({share_text(found.agreement)})",
+            "no mistake": f"{found.reviewed - found.mistakes:,} ({share_text(found.faultless)})",
             f"mistakes, {MISTAKE_TEXT}": f"{found.mistakes:,}",
-            "most in a row": f"{found.longest_run:,}",
+            "best, most in a row": f"{found.longest_run:,}",
             "lost in total, the sum of the losses of single slides": _lost(found.total_loss, found),
             "lost per slide, their mean": _lost(found.mean_loss, found),
         }

@@ -142,13 +142,15 @@ def busy() -> str:
 
     Estimates are those of a machine that does nothing else: its load is said here, and nowhere counted.
     """
-    load, processors = system.load(), system.processors()
-    if load <= processors:
-        return ""
-    return (
-        f"this machine is busy (load {load:.1f}, {processors} processors): all takes about "
-        f"{1 + load / processors:.2g} times as long"
-    )
+    load, processors, times = system.load(), system.processors(), slowdown()
+    text = f"this machine is busy (load {load:.1f}, {processors} processors): all takes about"
+    return "" if times == 1 else f"{text} {times:.2g} times as long"
+
+
+def slowdown() -> float:
+    """Return how many times as long a run takes beside the other programs; 1 if a processor is free."""
+    part = system.load() / system.processors()
+    return 1 + part if part > 1 else 1.0
 
 
 def is_first() -> bool:

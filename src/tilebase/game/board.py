@@ -21,7 +21,7 @@ import numpy.typing as npt
 from tilebase.errors import BoardError, UsageError
 from tilebase.game import symmetry
 from tilebase.game.game import Cells, Game, check_is_game
-from tilebase.game.notation import split_cells
+from tilebase.game.notation import as_typed, split_cells
 
 X_TILE = -1
 """What stands for an unmergeable tile in an array of tiles."""
@@ -101,7 +101,7 @@ class Board:
         if isinstance(board, Board):
             return cls(game, game.check(board.cells))
         if isinstance(board, str):
-            text = board.strip()
+            text = as_typed(board)
             if text[:1] in ("[", "{"):
                 return cls.from_numpy(game, _from_json(game, text))
             return cls.parse(game, text)

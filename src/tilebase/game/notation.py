@@ -10,6 +10,7 @@ others.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -89,6 +90,15 @@ def count_of(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
+def as_typed(text: str) -> str:
+    r"""Return the text of a board without capital letters and the wide forms of a Chinese keyboard.
+
+    >>> as_typed("\uff12\uff0c4/0\u3001X")
+    '2,4/0,x'
+    """
+    return unicodedata.normalize("NFKC", text).replace("、", ",").strip().lower()
+
+
 def split_cells(text: str) -> list[str]:
     """Return the words of a board or of limits: split at blanks, commas, slashes and semicolons."""
     return [word for word in re.split(r"[\s,;/]+", text.strip()) if word]
@@ -100,7 +110,7 @@ def read_board(text: str, grid: Grid, walls: Collection[int], x: int, game: obje
     `x` is the code of an unmergeable tile, 0 if there are none; messages name `game`.  Whether the game
     allows the tiles is not checked.  Raises `BoardError`.
     """
-    stripped = text.strip().lower()
+    stripped = as_typed(text)
     if re.fullmatch(r"0x[0-9a-f]+", stripped):
         return unpack(int(stripped, 16), grid)
     if re.fullmatch(rf"[0-9a-f]{{{grid.cells}}}", stripped) and grid.cells > 1:

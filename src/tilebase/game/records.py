@@ -31,6 +31,8 @@ from tilebase.runtime.documents import parse_json, shown, to_json
 FORMAT, VERSION = "tilebase game", 1
 REPLAY, POSITIONS = "2048verse replay", "positions"
 """The forms other than that of a saved game."""
+NOTEBOOK = "tilebase notebook"
+"""What the trainer's notebook calls itself, which is no game."""
 READ = (
     "a game is a file that tilebase play -o or the explorer saved, a replay of 2048verse.com, or a list of "
     "positions, one a line, such as 2,0/4,2"
@@ -201,7 +203,7 @@ def _spawned(game: Game, tiles: Cells, cell: int, exponent: int, where: str) -> 
 def _saved(text: str) -> dict[str, Any] | None:
     """Return the members of a saved game, or None of another text.
 
-    Raises `BoardError` for another version.
+    Raises `BoardError` for another version, and for a notebook.
     """
     if not text.startswith("{"):
         return None
@@ -211,6 +213,8 @@ def _saved(text: str) -> dict[str, Any] | None:
         if f'"{FORMAT}"' in text:
             raise BoardError(str(error)) from error
         return None
+    if isinstance(found, dict) and found.get("format") == NOTEBOOK:
+        raise BoardError("this is the notebook of a browser, not a game: import it in Train")
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         return None
     if found.get("version") != VERSION:

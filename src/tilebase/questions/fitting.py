@@ -2,8 +2,8 @@
 
 A real board may be one of several formations, rotated or mirrored, and for several goals
 (`tables.large_tiles`).  Of each formation the largest of these goals counts, since play to a smaller one ends
-sooner.  A board of at most `MOST_CELLS` cells without large tiles is one of the game on its shape, for each
-goal above its largest tile.
+sooner.  Large tiles that are written as x do not tell the goal: then each counts.  A board of at most
+`MOST_CELLS` cells without large tiles is one of the game on its shape, for each goal above its largest tile.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from math import isqrt
 from pathlib import Path
 from typing import Any
 
-from tilebase.costs.estimate import WEEK, Estimate
+from tilebase.costs.estimate import WEEK, WORTH_BYTES, Estimate, free_disk
 from tilebase.costs.reachable import WIN, half_boards, solving
 from tilebase.costs.shares import measured
 from tilebase.errors import BoardError, GameError, MissingBoardError, UsageError
 from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import is_shape
-from tilebase.game.notation import count_of, split_cells
+from tilebase.game.notation import as_typed, count_of, split_cells
 from tilebase.objectives.numbers import byte_text
 from tilebase.runtime.documents import shown
 from tilebase.runtime.measured import duration
@@ -55,6 +55,8 @@ GOALS = 3
 """How many goals of a whole game are offered."""
 LEAST_GOAL = 32
 """The least goal of a formation that is offered: from a smaller one nobody learns anything."""
+COMMON_GOAL = 128
+"""The least goal in `catalogue` of formations with masks; without masks, few larger ones can be solved."""
 ALONE_SECONDS = 10.0
 """Seconds from which on a table of the board alone is offered beside the quickest one."""
 
@@ -116,9 +118,15 @@ class Fit:
         time, disk = duration(max(1.0, self.expected.seconds)), byte_text(int(self.expected.disk))
         return f"{most}{time}", f"{most}{disk}"
 
+    def problem(self, library: Path | None) -> str:
+        """Why it cannot be solved into a folder of its name there, in a few words; empty if it can."""
+        folder = library and library / self.name
+        few = self.expected.disk > max(free_disk(folder), WORTH_BYTES)
+        return self.too_large or (f"needs {byte_text(int(self.expected.disk))} of disk" if few else "")
+
     @cached_property
-    def problem(self) -> str:
-        """Why it cannot be solved on this machine, in a few words; empty if it can."""
+    def too_large(self) -> str:
+        """Why it cannot be solved on this machine on any disk, in a few words; empty if it can."""
         if half_boards(self.game) > TABLE_LIMIT:
             return "too many boards for a table"
         if self.expected.memory > Allowance.of().memory:
@@ -143,7 +151,7 @@ def fits(board: Any) -> list[Fit]:
     """
     found = sorted(_found(board), key=lambda fit: fit.expected.seconds)
     first = found[0]
-    if not first.problem and first.expected.seconds >= ALONE_SECONDS:
+    if not first.too_large and first.expected.seconds >= ALONE_SECONDS:
         found.insert(0, replace(first, game=started_from(first.game, board)))
     return found
 
@@ -177,8 +185,9 @@ def _formations(whole: Game, tiles: Cells) -> list[Fit]:
 
     Raises `MissingBoardError` if there is none.
     """
+    told = LARGE not in tiles  # how large the large tiles are
     nearest = -1, f"formations have boards of 4x4, and whole games at most {MOST_CELLS} cells"
-    found: dict[str, Fit] = {}
+    found: dict[tuple[str, int], Fit] = {}
     for one in formations():
         goal = 0 if one.walled or one.shape != whole.shape else one.largest_goal
         while goal >= max(LEAST_GOAL, one.least_goal):
@@ -189,9 +198,10 @@ def _formations(whole: Game, tiles: Cells) -> list[Fit]:
                 nearest = max(nearest, (error.stage, f"the nearest is {one.name} to {goal}: {error}"))
             else:
                 apart = any(_are_distinct([tiles[cell] for cell in reading.large]) for reading in readings)
-                if apart or one.name not in found:
-                    found[one.name] = Fit(game, goal, one, equal=not apart)
-                if apart:
+                key = one.name, 0 if told else goal
+                if apart or key not in found:
+                    found[key] = Fit(game, goal, one, equal=not apart)
+                if apart and told:
                     break
             goal //= 2
     if not found and len(tiles) > MOST_CELLS:
@@ -227,16 +237,14 @@ def catalogue() -> tuple[Fit, ...]:
     """Return the tables that players solve: of each formation, and of small boards, by ascending goal.
 
     >>> len(catalogue()), catalogue()[0].name
-    (142, 'L3-128')
+    (152, 'L3-128')
     """
     found = []
     for one in formations():
-        goals = (1 << e for e in range(7, 17))
-        found += [
-            Fit(one.game(g), g, one)
-            for g in goals
-            if one.least_goal <= g <= one.largest_goal and not one.walled
-        ]
+        least = max(one.least_goal, COMMON_GOAL if one.masks else LEAST_GOAL)
+        goals = (1 << e for e in range(5, 17))
+        most = 0 if one.walled else one.largest_goal
+        found += [Fit(one.game(goal), goal, one) for goal in goals if least <= goal <= most]
     found += [Fit(Game(shape, goal), goal) for shape, goals in WHOLE.items() for goal in goals]
     return tuple(found)
 
@@ -285,7 +293,7 @@ def shape_of(board: Any) -> tuple[int, int]:
     """
     given = board
     if isinstance(board, str):
-        text = board.strip().lower()
+        text = as_typed(board)
         if re.fullmatch(r"[0-9a-f]+", text) and isqrt(len(text)) ** 2 == len(text) > 1:
             return isqrt(len(text)), isqrt(len(text))
         if text[:1] in ("[", "{"):

@@ -175,6 +175,11 @@ class Review:
         return self.agreed / self.reviewed if self.reviewed else None
 
     @property
+    def faultless(self) -> float | None:
+        """The part of the reviewed slides that are no mistakes; None if no slide was reviewed."""
+        return 1 - self.mistakes / self.reviewed if self.reviewed else None
+
+    @property
     def total_loss(self) -> float:
         """The sum of the losses."""
         return sum(self.losses)

@@ -11,7 +11,7 @@ from typing import Any
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.names import title_of
-from tilebase.game.notation import split_cells, tile_text
+from tilebase.game.notation import cell_text, split_cells, tile_text
 from tilebase.objectives.numbers import Unit, is_mistake, loss_text
 from tilebase.objectives.values import (
     Below,
@@ -24,6 +24,7 @@ from tilebase.objectives.values import (
     value_document,
 )
 from tilebase.runtime.rows import html_text
+from tilebase.tables.large_tiles import LARGE
 from tilebase.tables.real_boards import AnyBoard, RealBoard
 
 INTERVAL = "probability to win, proved"
@@ -169,18 +170,20 @@ class Answer:
 
     @property
     def large_tiles(self) -> tuple[int, ...]:
-        """The large tiles of a real board, in the order of their cells."""
+        """The large tiles of a real board, in the order of their cells, without those written as x."""
         if isinstance(self.board, Board):
             return ()
-        return tuple(1 << self.board.tiles[cell] for cell in self.board.reading.large)
+        large = (self.board.tiles[cell] for cell in self.board.reading.large)
+        return tuple(1 << e for e in large if e != LARGE)
 
     @property
     def how(self) -> str:
         """How a real board was read, in words; empty for others."""
         if isinstance(self.board, Board):
             return ""
-        words = ", ".join(map(tile_text, sorted(self.board.tiles[cell] for cell in self.board.reading.large)))
-        tiles = "the large tile" if len(self.large_tiles) == 1 else "the large tiles"
+        large = sorted(self.board.tiles[cell] for cell in self.board.reading.large)
+        tiles = "the large tile" if len(large) == 1 else "the large tiles"
+        words = ", ".join(cell_text(e, LARGE) for e in large)
         return f"read {self.board.reading.orientation.name}, with {tiles} {words}"
 
     @property
@@ -193,10 +196,32 @@ class Answer:
 
     @property
     def unjudged(self) -> str:
-        """Why the table judges no slide of the board, in one sentence; empty if it does.
+        """Why no slide of the board counts as a loss or a mistake, in one sentence; empty if they do."""
+        return self.doubt or self.cut
 
-        Equal large tiles can merge on the real board, which the table ignores.  Its values are shown with
-        this warning, and no slide counts as a loss or a mistake.
+    @property
+    def cut(self) -> str:
+        """Why the horizon decides what slides of an endgame are worth, in one sentence; empty if it does not.
+
+        A game of large tiles goes on beyond the horizon.  If its goal tile was made on another cell, values
+        are those of moving it to its cells in time, which nobody wants who has made it.
+        """
+        game = self.board.game
+        if not game.unmergeable or game.horizon is None:
+            return ""
+        end = f"the table ends at the sum {game.horizon}"
+        if game.ended(self.board.sum):
+            return f"{end}: after the next slide nothing more is counted"
+        goal = min(goal_cells(game).values(), default=0).bit_length() - 1
+        if goal > 0 and any(e >= goal and not game.is_x(e) for e in self.board.cells):
+            return f"{end}, and {tile_text(goal)} was made outside the goal cells"
+        return ""
+
+    @property
+    def doubt(self) -> str:
+        """Why the values of the board may be wrong, in one sentence; empty if they are not.
+
+        Equal large tiles can merge on the real board, which the table ignores.
         """
         equal = {} if isinstance(self.board, Board) else self.board.equal_tiles()
         if not equal:
@@ -227,7 +252,7 @@ class Answer:
         If values are proved bounds, the loss is the difference of the bounds; if they are intervals, that of
         their midpoints.  These differences are not proved.  If the table omits the board that the slide leads
         to, the loss is at least the returned number.  On a board with equal large tiles it is not known
-        (`unjudged`).
+        (`doubt`), nor where the horizon decides it (`cut`).
         """
         slide = self.slide(direction)
         if slide is None or self.unjudged:

@@ -31,7 +31,15 @@ from typing import Any
 
 from tilebase.errors import BoardError
 from tilebase.game.game import Cells, Game
-from tilebase.game.notation import count_of, exponents_hint, read_tile, split_cells, tile_text
+from tilebase.game.notation import (
+    as_typed,
+    cell_text,
+    count_of,
+    exponents_hint,
+    read_tile,
+    split_cells,
+    tile_text,
+)
 from tilebase.game.symmetry import permuter, symmetries
 from tilebase.runtime.documents import shown
 
@@ -198,7 +206,7 @@ class LargeTiles:
         return None
 
     def _no_mask(self, tiles: Cells) -> NoReadingError:
-        large = ", ".join(tile_text(e) for e in sorted(tiles, reverse=True)[: self.count])
+        large = ", ".join(cell_text(e, LARGE) for e in sorted(tiles, reverse=True)[: self.count])
         where = "the mask" if len(self.game.masks) == 1 else f"any of the {len(self.game.masks)} masks"
         return NoReadingError(
             f"the large tiles ({large}) do not stand on {where} of the table, however the board is "
@@ -336,7 +344,7 @@ def _numbers(game: Game, board: object) -> list[int] | None:
     """Return the tiles of a board in any form, `X_NUMBER` for x; None for a key or a picture."""
     if not isinstance(board, str):
         return _flat(game, board) if isinstance(board, Iterable) else None
-    text = board.strip().lower()
+    text = as_typed(board)
     if re.fullmatch(r"0x[0-9a-f]+", text) or "│" in text:
         return None
     if text[:1] in ("[", "{"):

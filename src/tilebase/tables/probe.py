@@ -7,7 +7,7 @@ compressed) or a URL.  Objects here are safe to share between threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -39,7 +39,7 @@ from tilebase.objectives.values import (
 )
 from tilebase.runtime.rows import html_text
 from tilebase.tables.answers import INTERVAL, Answer, SlideAnswer, interval_answer, slides_by_rules
-from tilebase.tables.large_tiles import Reading, large_tiles_of, read_tiles
+from tilebase.tables.large_tiles import LARGE, Reading, large_tiles_of, read_tiles
 from tilebase.tables.prober import DenseProber, Prober
 from tilebase.tables.real_boards import AnyBoard, RealBoard
 from tilebase.tables.solved import BoardLike, Solved, opened_again
@@ -145,7 +145,7 @@ class Table(Solved):
         state = self.read(board)
         if isinstance(state, RealBoard):
             return self._best_reading(state, lambda own: self._probe(own, objective), made)
-        return self._probe(state, objective)
+        return _noted(self._probe(state, objective))
 
     def _probe(self, state: Board, label: str | None) -> Answer:
         chosen, answers = self._choose(label), []
@@ -210,13 +210,16 @@ class Table(Solved):
         try:
             return Board.read(game, board)
         except BoardError:
-            # A real board as a number, which is no key of the game: its digits are the exponents.
+            # The x stand in another corner, or it is a number, but no key: its digits are the exponents.
             number = f"{board:#x}" if isinstance(board, int) else str(board).strip().lower()
             digits = number.removeprefix("0x").zfill(game.cells)
-            if game.unmergeable and number.startswith("0x") and len(digits) == game.cells:
-                tiles = read_tiles(game, digits)
+            if game.unmergeable and number.startswith("0x"):
+                tiles = read_tiles(game, digits) if len(digits) == game.cells else None
+            elif game.unmergeable:
+                tiles = read_tiles(game, board, LARGE)
             if tiles is None:
                 raise
+            large_tiles_of(game).readings(tiles)  # raises if it has none, as a board that is won
             return RealBoard(game, tiles)
 
     @property
@@ -470,8 +473,7 @@ def answer_best_reading(
         return None
     answer = _turned(RealBoard(board.game, board.tiles, reading), answers.pop(reading.cells))
     others = sorted(answers.values(), key=lambda one: one.rank, reverse=True)
-    answer = replace(answer, others=tuple(one.value for one in others))
-    return replace(answer, notes=() if answer.after else tuple(_notes(answer)))
+    return _noted(replace(answer, others=tuple(one.value for one in others)))
 
 
 def _turned(board: RealBoard, answer: Answer) -> Answer:
@@ -488,19 +490,17 @@ def _turned(board: RealBoard, answer: Answer) -> Answer:
     return replace(answer, board=board, slides=tuple(slides), best=ordered)
 
 
-def _notes(answer: Answer) -> Iterator[str]:
-    """Yield what the table does not know, or what was chosen: one sentence each."""
-    board, game = answer.board, answer.board.game
-    if answer.unjudged:
-        yield answer.unjudged
+def _noted(answer: Answer) -> Answer:
+    """Return an answer with notes on what the table does not know, or what was chosen."""
+    if answer.after:
+        return answer
+    chosen = ""
     if answer.others:
-        readings = count_of(len(answer.others) + 1, "reading")
-        yield (
-            f"{readings} of this board are in the table, and this is the one with the best value; the next "
-            f"is worth {answer.others[0]}"
+        chosen = (
+            f"{count_of(len(answer.others) + 1, 'reading')} of this board are in the table, and this is the "
+            f"one with the best value; the next is worth {answer.others[0]}"
         )
-    if game.horizon is not None and game.ended(game.sum(board.cells)):
-        yield f"the table ends at the sum {game.horizon}: after the next slide nothing more is counted"
+    return replace(answer, notes=tuple(filter(None, (answer.doubt, chosen, answer.cut))))
 
 
 # -- whole tables on this machine ------------------------------------------------------------------

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from tilebase.game.board import Board, draw
 from tilebase.game.game import Cells, Game
-from tilebase.game.notation import tile_text
-from tilebase.tables.large_tiles import Reading, large_tiles_of
+from tilebase.game.notation import cell_text
+from tilebase.tables.large_tiles import LARGE, Reading, large_tiles_of
 
 UNIQUE = 100
 """A large tile on cell c has the code ``UNIQUE + c`` while it slides, so it merges with no other tile."""
@@ -24,7 +24,8 @@ class RealBoard:
     Attributes
     ----------
     game, tiles:
-        The game of the table, which has the shape and the walls; the exponents, 0 for an empty cell.
+        The game of the table, which has the shape and the walls; the exponents, 0 for an empty cell and
+        `LARGE` for an x.
     read_as:
         How the board is read; None for the first way in which it can be.
     """
@@ -51,15 +52,15 @@ class RealBoard:
     @property
     def text(self) -> str:
         """The board as ``2,4/0,8``."""
-        return self.game.grid.rows(self._words("0"))
+        return self.game.grid.rows(self._words())
 
     def unicode(self) -> str:
         """Return a picture in box-drawing characters, as `Board.unicode` draws it."""
-        return draw(self.game, self._words(""))
+        return draw(self.game, ["" if word == "0" else word for word in self._words()])
 
-    def _words(self, empty: str) -> list[str]:
+    def _words(self) -> list[str]:
         walls = self.game.walls
-        return ["#" if cell in walls else tile_text(e) if e else empty for cell, e in enumerate(self.tiles)]
+        return [cell_text(e, LARGE, wall=cell in walls) for cell, e in enumerate(self.tiles)]
 
     @property
     def sum(self) -> int:
@@ -69,7 +70,7 @@ class RealBoard:
     @property
     def max_tile(self) -> int:
         """The largest tile; 0 on an empty board."""
-        return max((1 << e for e in self.tiles if e), default=0)
+        return max((1 << e for e in self.tiles if e % LARGE), default=0)
 
     def slides(self) -> dict[str, RealBoard]:
         """Return the boards after the slides that the game allows, without merges of large tiles."""
@@ -88,7 +89,7 @@ class RealBoard:
 
     def equal_tiles(self) -> Mapping[int, int]:
         """Return the exponents of large tiles with an equal tile on the board, and how many are equal."""
-        large = {self.tiles[cell] for cell in self.reading.large}
+        large = {self.tiles[cell] for cell in self.reading.large} - {LARGE}
         return {e: self.tiles.count(e) for e in large if self.tiles.count(e) > 1}
 
     def merges_large(self, direction: str, after: RealBoard) -> bool:

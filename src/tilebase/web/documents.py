@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
-from tilebase.costs.estimate import WORTH_BYTES, free_disk, number_in_words
+from tilebase.costs.estimate import number_in_words
 from tilebase.costs.rates import busy
 from tilebase.errors import BoardError, CorruptError, MissingBoardError, StorageError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
-from tilebase.game.notation import count_of, exponent_of, split_cells, tile_text
+from tilebase.game.notation import as_typed, count_of, exponent_of, split_cells, tile_text
 from tilebase.game.spawns import ORIGINAL
 from tilebase.objectives.numbers import byte_text, chance_text
 from tilebase.objectives.values import Unknown, value_document
@@ -91,18 +91,11 @@ def fit_document(collection: Collection, fit: Fit) -> Document:
         "seconds": fit.expected.seconds,
         "time": fit.takes[0],
         "disk": fit.takes[1],
-        "problem": fit.problem or _disk_problem(fit, collection) or None,
+        "problem": fit.problem(collection.library) or None,
         "equal": fit.equal,
         "state": known,
         "command": fit.command(collection.library),
     }
-
-
-def _disk_problem(fit: Fit, collection: Collection) -> str:
-    """Return that the disk of the library is too small for a table; empty if it is not."""
-    folder = collection.library / fit.name if collection.library else None
-    few = fit.expected.disk > max(free_disk(folder), WORTH_BYTES)
-    return f"needs {byte_text(int(fit.expected.disk))} of disk" if few else ""
 
 
 def answers(collection: Collection, board: str) -> Document:
@@ -203,7 +196,7 @@ def read_board(opened: Solved, text: str) -> AnyBoard:
 
 def _won_board(game: Game, text: str) -> Board | None:
     """Return the board of a text that holds the goal or has the goal sum; None if it is not such a board."""
-    cells = split_cells(text)
+    cells = split_cells(as_typed(text))
     if len(cells) != game.cells:
         return None
     try:

@@ -378,14 +378,14 @@ export class Game {
 
   /** Load a record; throws an `Error` with a sentence if it does not fit. */
   load(record, at = null) {
-    const entries = entriesOf(record, this.info, this.merges());
+    const entries = entriesOf(record, this.info);
     this.fresh(entries, at === null ? entries.length - 1 : Math.min(at, entries.length - 1), this.seed);
     this.askAll();
   }
 }
 
-/** The positions of a record. */
-function entriesOf(record, info, merges) {
+/** The positions of a record, by the plain rules whatever board is shown: a whole game may merge its large tiles. */
+function entriesOf(record, info) {
   if (record?.format !== "tilebase game" || typeof record.start !== "string" || !Array.isArray(record.moves)) {
     throw new Error("This is not a saved game of tilebase. Paste replays and lists of positions into Review.");
   }
@@ -395,7 +395,7 @@ function entriesOf(record, info, merges) {
   }
   const entries = [entry];
   record.moves.forEach(([slide, cell, tile], index) => {
-    const made = info.lines[slide] && slideTokens(tokensOf(entry.cells), info.lines[slide], merges);
+    const made = info.lines[slide] && slideTokens(tokensOf(entry.cells), info.lines[slide]);
     const after = made?.moved ? cellsOf(made.tokens, entry.cells) : null;
     const ends = cell === undefined || cell === null;
     if (!after || (!ends && (!emptyCells(after).includes(cell) || !(tile > 0)))) {

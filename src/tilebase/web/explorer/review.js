@@ -206,7 +206,7 @@ function Summary({ review, at, lucks, unit, onPick }) {
   const { moves, drops } = review;
   const missing = moves.filter((move) => move.slides.length && !move.value).length;
   const judged = review.reviewed > 0 && [
-    ["Best slides", `${percent(review.agreement)}, ${count(review.agreed)} of ${count(review.reviewed)}`],
+    ["No mistake", `${percent(1 - review.mistakes / review.reviewed)}, ${count(review.reviewed - review.mistakes)} of ${count(review.reviewed)}`],
     [`Mistakes (${MISTAKE})`, count(review.mistakes)],
     ["Mean loss", review.mean_loss_text],
     ["Total loss", review.total_loss_text],

@@ -56,17 +56,18 @@ export class Answers {
     const found = await this.#judge(cells, slides);
     const names = slides.map(({ direction }) => direction);
     const best = slides.filter((_, index) => found.best[index]).map(({ direction }) => direction);
+    const cut = rules.cut(cells);
     return this.#asGiven(image, {
       table: this.info.name, ...this.#document(shown(tokens, cells)), sum: rules.sum(cells), state: end || "play",
       largest: Math.max(0, ...cells.map((word) => Number(word) || 0)), meaning: this.policy.header.objective.text,
       value: found.value, best, problem: end || best.length ? null : unknownWords(this.policy.header.thinned),
       slides: slides.map((slide, index) => ({
         direction: slide.direction, cells: shown(slide.tokens, slide.cells), board: boardText(slide.cells, this.info.shape), ends: slide.end,
-        value: found.values[index], best: found.best[index], ...this.#loss(found, index),
+        value: found.values[index], best: found.best[index], ...this.#loss(found, index, cut),
       })),
       refused: Object.fromEntries(this.info.directions.filter((one) => !names.includes(one)).map((one) => [one, rules.refusal({ tokens, cells }, one)])),
-      goal_cells: rules.goals, large_tiles: [...new Set(labels.values())].map(Number),
-      notes: [],
+      goal_cells: rules.goals, large_tiles: [...new Set(labels.values())].filter((word) => word !== "x").map(Number),
+      notes: cut ? [cut] : [],
     });
   }
 
@@ -123,10 +124,10 @@ export class Answers {
   }
 
   /** What a slide loses: its value against the best one. */
-  #loss({ values, best, value }, index) {
-    if (best[index]) return { loss: 0, loss_text: "0", mistake: false };
+  #loss({ values, best, value }, index, cut) {
+    if (best[index] && !cut) return { loss: 0, loss_text: "0", mistake: false };
     const mine = values[index];
-    if (!mine?.ends || !value?.ends) return { loss: null, loss_text: "–", mistake: false };
+    if (cut || !mine?.ends || !value?.ends) return { loss: null, loss_text: "–", mistake: false };
     const { unit, lost } = this.policy.header.objective;
     const [better, worse] = lost ? [mine, value] : [value, mine];
     const least = Math.max(0, better.ends[0] - worse.ends[1]);

@@ -84,6 +84,15 @@ export class Rules {
     return this.slides(tokensOf(cells), cells).length ? "" : "lost";
   }
 
+  /** Why the horizon decides what the slides of an endgame are worth, as `Answer.cut` of a table; else empty. */
+  cut(cells) {
+    if (this.x === null || this.horizon === null) return "";
+    const end = `the table ends at the sum ${this.horizon}`;
+    if (this.sum(cells) >= this.horizon) return `${end}: after the next slide nothing more is counted`;
+    const goal = this.goals.length ? 2 ** Math.min(...this.patterns.map((pattern) => Math.max(...pattern))) : Infinity;
+    return cells.some((word) => Number(word) >= goal) ? `${end}, and ${goal} was made outside the goal cells` : "";
+  }
+
   /** A random start. */
   begin(random) {
     const { boards, spawns } = this.start;
@@ -105,13 +114,13 @@ export class Rules {
    * that stands there.  Raises `BoardError`.
    */
   parse(text) {
-    const words = text.toLowerCase().split(/[\s,/;|]+/).filter(Boolean);
+    const words = text.normalize("NFKC").toLowerCase().split(/[\s,/;|、]+/).filter(Boolean);
     if (words.length !== this.cells) {
       const shape = this.shape.join("x");
       throw new BoardError(`This has ${several(words.length, "cell")}, but a ${shape} board has ${this.cells}: write 0 for an empty cell.`);
     }
     const cells = words.map((word, cell) => this.#word(word, cell));
-    if (this.x !== null && !cells.includes("x")) return this.#real(cells);
+    if (this.x !== null && !(cells.includes("x") && this.#stands(cells))) return this.#real(cells);
     this.#check(cells);
     return { cells, large: null, image: cells.map((_, cell) => cell) };
   }
@@ -176,7 +185,6 @@ export class Rules {
     const xs = (words) => words.filter((word) => word === "x").length;
     const expected = xs(this.words(this.start.boards[0]));
     if (xs(cells) !== expected) throw new BoardError(`This game has ${expected} times x on the board.`);
-    if (!this.#stands(cells)) throw new BoardError("The x do not stand where this game has them.");
     if (emptyCells(cells).length === this.cells) throw new BoardError("This board is empty: a game begins with a tile.");
   }
 }
