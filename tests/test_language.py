@@ -156,7 +156,7 @@ def test_every_text_has_its_chinese(chinese: Page, address: str) -> None:
     program = [rule for game in rules for rule in [*describe_rules(game), str(game)]]
     program += [meaning.text for meaning in MEANINGS.values()]
     program += ["3.2 days", "a second", "570 trillion states"]
-    program += ["They lie in 7. " + next(text[2:] for text in TEXTS if text.startswith("{}A formation"))]
+    program += ["Tables lie in 7. " + next(text[2:] for text in TEXTS if text.startswith("{}A formation"))]
     program += ["sum 120 spawn  1,234 states  1.2 M/s  about 0:12 left"]
     chinese.goto(address)
     assert english(chinese.evaluate(TRANSLATE, program)) == set()

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from serving import SECONDS, Served, check_accessible, serving, without_errors
 from tilebase import Game, formation, formations, open_table, solve
@@ -321,10 +321,19 @@ def page(browser: Browser, served: Served) -> Iterator[Page]:
     context.close()
 
 
-def test_from_a_board_to_the_best_slide(page: Page, library: Path):
+def test_from_a_board_to_the_best_slide_and_what_others_take(page: Page, library: Path):
+    waiting: list[Route] = []
+    page.route("**/api/library", lambda route: waiting.append(route))
+    page.reload()
     page.get_by_label("Your board").fill("2 4 8\n2 0 0")
     page.get_by_role("button", name="Find tables").click()
     offer = page.locator(".offer", has_text="2x3-32")
+    expect(offer).to_be_visible()
+    expect(offer.locator("code, button")).to_have_count(0)  # nobody knows yet whether the page may solve
+    waiting[0].continue_()
+    page.unroute("**/api/library")
+    expect(page.get_by_text(f"Tables lie in {library}.")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
     check_accessible(page)
     offer.get_by_role("button", name="Solve").click()
     answer = page.locator(".offer", has_text="probability to win, by 2x3-32")
@@ -333,6 +342,8 @@ def test_from_a_board_to_the_best_slide(page: Page, library: Path):
     with open_table(library / "2x3-32") as table:
         best = table.probe(SMALL).best
     expect(with_slide).to_have_text(" or ".join(best).capitalize())
+    buttons = [answer.get_by_role("link", name=name).bounding_box() for name in ("Train", "Play")]
+    assert len({box and box["y"] for box in buttons}) == 1
     answer.get_by_role("link", name="Play").click()
     expect(page.locator(".slide.best")).to_have_count(len(best))
     page.get_by_role("link", name="first page").click()
@@ -345,9 +356,7 @@ def test_from_a_board_to_the_best_slide(page: Page, library: Path):
     page.get_by_role("button", name="Delete 2x3-32").click()
     expect(page.locator(".here")).to_have_count(0)
     assert not (library / "2x3-32").exists()
-
-
-def test_formations_are_listed_with_what_they_take(page: Page):
+    page.get_by_label("Only tables named").fill("442")
     family = page.locator(".family", has_text="442").first
     family.locator("summary").click()
     family.get_by_role("button", name="256").click()

@@ -42,7 +42,7 @@ function Offer({ table, token, solving, onSolve }) {
       ? html`<a class="button main" href=${hrefOf({ table: name, view: "play" })}>Open</a>`
       : state === "solving"
         ? html`<span class="quiet">being solved</span>`
-        : problem
+        : problem || token === undefined // the library has not answered yet
           ? null
           : token
             ? html`<${Button} kind="main" disabled=${Boolean(solving)} onClick=${() => onSolve(name)}>${state === "begun" ? "Continue" : "Solve"}<//>`
@@ -63,14 +63,16 @@ function Answer({ answer, go }) {
       <p>${value?.short} <span class="quiet">${meaning}, by ${tableName(table)}</span></p>
       <p class="quiet">${[turnedOf(answer), ...notes].filter(Boolean).map(sentence).join(" ")}</p>
     </div>
-    <a class="button" href=${hrefOf({ table, board, view: "train" })} title=${game} onClick=${open("train")}>Train</a>
-    <a class="button main" href=${hrefOf({ table, board, view: "play" })} title=${game} onClick=${open("play")}>Play</a>
+    <div class="bar-of-buttons">
+      <a class="button" href=${hrefOf({ table, board, view: "train" })} title=${game} onClick=${open("train")}>Train</a>
+      <a class="button main" href=${hrefOf({ table, board, view: "play" })} title=${game} onClick=${open("play")}>Play</a>
+    </div>
   </li>`;
 }
 
 function Found({ board, ready, offer, go }) {
   const { data, problem, again } = useGet("answers", { board });
-  useChange(again, [ready]);
+  useChange(again, [ready, offer.solving?.name]);
   if (problem) return html`<${Notice}>${problem}<//>`;
   if (!data) return html`<p class="wait">Looking …</p>`;
   const others = Object.entries(data.others);
@@ -214,7 +216,7 @@ export function Library({ tables, again, route, go }) {
     ${data &&
     html`<section aria-labelledby="tables">
       <h2 id="tables">${data.token ? "Solve a table" : "Tables that can be solved"}</h2>
-      <p class="quiet">${data.folder ? `They lie in ${data.folder}. ` : ""}A formation keeps large tiles on the hatched cells and makes the goal with the others, on a dashed cell if there are any. Times are for this machine if it does nothing else.</p>
+      <p class="quiet">${data.folder ? `Tables lie in ${data.folder}. ` : ""}A formation keeps large tiles on the hatched cells and makes the goal with the others, on a dashed cell if there are any. Times are for this machine if it does nothing else.</p>
       <ul class="families">${familiesOf(data.tables).filter((family) => family.some(({ name }) => isNamed(name))).map((family) => html`<${Family} key=${family[0].name} tables=${family} offer=${offer} />`)}</ul>
     </section>`}
   </div>`;
