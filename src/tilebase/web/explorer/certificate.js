@@ -16,7 +16,7 @@ function useSlides(game, on) {
   const { answer, waits, end } = game;
   useEffect(() => {
     if (!on || !answer || waits || end) return undefined;
-    const timer = setTimeout(() => game.slide(bestOf(game)), 450);
+    const timer = setTimeout(() => game.slide(bestOf(game), false), 450);
     return () => clearTimeout(timer);
   }, [on, answer, waits, end]);
 }

@@ -85,11 +85,14 @@ export class Game {
 
   // -- positions ------------------------------------------------------------------------------
 
-  /** Begin with a board in any notation, unless another game is begun meanwhile.  What the server says is the board; throws its `Problem`. */
-  async begin(board, seed = this.seed) {
-    const turn = ++this.turn;
+  /**
+   * Begin with a board in any notation, unless you slide or begin another game meanwhile; `drawn` if the seed drew it.  What
+   * the server says is the board; throws its `Problem`.
+   */
+  async begin(board, seed = this.seed, drawn = false) {
+    const turn = this.next();
     const answer = await get("probe", { table: this.table, board, objective: this.objective });
-    if (turn === this.turn) this.fresh([entryOf(answer.cells, answer)], 0, seed);
+    if (turn === this.turn) this.fresh([{ ...entryOf(answer.cells, answer), drawn }], 0, seed);
   }
 
   get table() {
@@ -98,9 +101,21 @@ export class Game {
 
   /** Begin with a start of the game, or with a position chosen as `options` say (see /api/start). */
   async restart(seed, options = {}) {
-    const turn = ++this.turn;
+    const turn = this.next();
     const found = await get("start", { table: this.table, seed, by: "start", objective: this.objective, ...options });
-    if (turn === this.turn) await this.begin(found.board, seed);
+    if (turn === this.turn) await this.begin(found.board, seed, !options.by);
+  }
+
+  /** Begin this game once more: with the position that was set up, or with the start that a seed draws. */
+  async repeat(seed) {
+    const [{ cells, drawn }] = this.entries;
+    await (drawn ? this.restart(seed) : this.begin(boardText(cells, this.info.shape), seed));
+  }
+
+  /** The turn of a game that is being begun; a slide of yours ends it, so that no board is replaced while you play. */
+  next() {
+    this.queued = null;
+    return ++this.turn;
   }
 
   put({ entries, at, seed }) {
@@ -136,6 +151,7 @@ export class Game {
   goto(at) {
     if (!this.entries[at]) return;
     const { after } = this;
+    this.turn += 1;
     this.refusal = "";
     this.after = null;
     this.queued = null;
@@ -192,6 +208,7 @@ export class Game {
     }
     const made = slideTokens(this.tokens, this.info.lines[direction], this.merges());
     if (!option && !made.moved) return this.refuse(direction, "moves nothing");
+    if (own) this.turn += 1;
     this.refusal = "";
     this.move(made, option?.cells);
     this.entries.length = this.at + 1;
@@ -377,8 +394,9 @@ export class Game {
   }
 
   /** Load a record; throws an `Error` with a sentence if it does not fit. */
-  load(record, at = null) {
+  load(record, at = null, drawn = false) {
     const entries = entriesOf(record, this.info);
+    entries[0].drawn = drawn;
     this.fresh(entries, at === null ? entries.length - 1 : Math.min(at, entries.length - 1), this.seed);
     this.askAll();
   }

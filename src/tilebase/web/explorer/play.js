@@ -7,7 +7,7 @@ import { Course } from "./course.js";
 import { Game, newSeed } from "./game.js";
 import { SavedGames } from "./games.js";
 import { useNoting } from "./notebook.js";
-import { Button, Choice, CopyLink, Facts, Headline, Icon, Live, Notes, Notice, Slides, directionOf, letGo, useKeys, verdict } from "./parts.js";
+import { Button, Choice, CopyLink, Facts, Headline, Icon, Live, Notes, Notice, Slides, directionOf, isChoice, letGo, useKeys, verdict } from "./parts.js";
 import { Setup } from "./setup.js";
 import { recall, remember, useSetting } from "./store.js";
 import { ENDS, apart, capital, count, gradeName, gradeOf, numberOf, sizeOf, valueText } from "./text.js";
@@ -19,7 +19,10 @@ import { boardWords, placeWord } from "./tiles.js";
 export function useGame(info, objective) {
   const [, draw] = useState(0);
   const ref = useRef(null);
-  if (!ref.current) ref.current = new Game(info, objective, () => draw((turn) => turn + 1));
+  if (!ref.current) {
+    ref.current = new Game(info, objective, () => draw((turn) => turn + 1));
+    ref.current.mode = recall("spawns", "random", "sessionStorage");
+  }
   useEffect(() => ref.current.choose(objective), [objective]);
   return ref.current;
 }
@@ -59,7 +62,7 @@ export async function begin(game, board, keeps) {
   if (kept && kept.board === board) {
     try {
       game.seed = kept.seed;
-      return game.load(kept.record, kept.at);
+      return game.load(kept.record, kept.at, kept.drawn);
     } catch {
       remember(session(game.table), null, "sessionStorage"); // what is stored does not fit this table
     }
@@ -68,8 +71,8 @@ export async function begin(game, board, keeps) {
 }
 
 function keep(game) {
-  const { record, at, seed, board } = game;
-  if (game.entries.length < 2000) remember(session(game.table), { record, at, seed, board }, "sessionStorage");
+  const { record, at, seed, board, entries } = game;
+  if (entries.length < 2000) remember(session(game.table), { record, at, seed, board, drawn: entries[0].drawn }, "sessionStorage");
 }
 
 const PAUSE = 350; // milliseconds between changes of the address: browsers refuse more than 100 in 30 seconds
@@ -126,8 +129,14 @@ const MODES = [
   ["adversary", "Worst"],
 ];
 
-/** How tiles are spawned. */
-export const Spawning = ({ game }) => html`<${Choice} name="mode" label="Next spawn" value=${game.mode} options=${MODES} onChange=${(mode) => game.setMode(mode)} />`;
+/** How tiles are spawned, also after a reload. */
+export function Spawning({ game }) {
+  const choose = (mode) => {
+    remember("spawns", mode, "sessionStorage");
+    game.setMode(mode);
+  };
+  return html`<${Choice} name="mode" label="Next spawn" value=${game.mode} options=${MODES} onChange=${choose} />`;
+}
 
 /** Begin with the board turned or mirrored, where that changes nothing but the look. */
 export function Turn({ game }) {
@@ -159,6 +168,10 @@ export function Play({ info, route, go, objective, unit, digits, setDigits }) {
     setAuto(false);
     game.attempt(() => game.restart(newSeed()));
   };
+  const edit = (on) => {
+    setEditing(on);
+    scrollTo(0, 0); // to the board: what was clicked is far below it on a phone
+  };
   useKeys((key, event) => {
     const direction = !editing && directionOf(key, info.directions);
     if (direction && game.waits && game.mode === "chosen") return focusCell(direction) || true;
@@ -174,10 +187,10 @@ export function Play({ info, route, go, objective, unit, digits, setDigits }) {
   if (editing || (!game.cells && game.problem && route.board)) {
     const done = async (board) => {
       await game.begin(board);
-      setEditing(false);
+      edit(false);
     };
     return html`<${Setup} info=${info} cells=${game.cells} problem=${editing ? null : game.problem} text=${editing ? "" : route.board}
-      goals=${game.goals} onPlay=${done} onCancel=${game.cells ? () => setEditing(false) : fresh} cancel=${game.cells ? "Back to the game" : "New game"} />`;
+      goals=${game.goals} onPlay=${done} onCancel=${game.cells ? () => edit(false) : fresh} cancel=${game.cells ? "Back to the game" : "New game"} />`;
   }
   if (!game.cells) return game.problem ? html`<${Notice} again=${() => begin(game, route.board)}>${game.problem}<//>` : html`<p class="wait">Loading …</p>`;
   return html`<div class="play columns">
@@ -200,7 +213,7 @@ export function Play({ info, route, go, objective, unit, digits, setDigits }) {
     <div class="side">
       <${Values} game=${game} digits=${digits} setDigits=${setDigits} unit=${unit} onSlide=${slide} />
       ${lost && html`<${Notice}>${lost}<//>`}
-      <${Tools} game=${game} onEdit=${() => setEditing(true)} />
+      <${Tools} game=${game} onEdit=${() => edit(true)} />
     </div>
     <${Live}>${game.answer || game.end || game.waits ? spoken(game, game.answer?.value ? `Value ${valueText(game.answer.value, digits)}.` : "") : ""}<//>
   </div>`;
@@ -224,7 +237,7 @@ export function Verdict({ game, hint, children }) {
   const before = game.entries[game.waits ? game.at : game.at - 1];
   const made = Game.made(before);
   const words = game.refusal || (made && (verdict(before, made) || "The table has no values here."));
-  const grade = !game.refusal && made && gradeOf(made, sizeOf(before.answer.value));
+  const grade = !game.refusal && made && isChoice(before.answer) && gradeOf(made, sizeOf(before.answer.value));
   return html`<div class=${`verdict ${grade || ""}`} aria-label="Verdict" role="group">
     <p>${grade && html`<b>${gradeName(grade)}.</b>`} ${words || hint}</p>
     ${children}
@@ -248,21 +261,25 @@ function Values({ game, digits, setDigits, unit, onSlide }) {
 /** The next spawn, seed, set-up, link, saved games. */
 function Tools({ game, onEdit }) {
   const [typed, setTyped] = useState({ text: "", before: null }); // what is typed counts until the game has another seed
+  const [said, say] = useState("");
   const seed = typed.before === game.seed ? typed.text : String(game.seed);
   const restart = (event) => {
     event.preventDefault();
     const number = Number(seed === "" ? game.seed : seed);
-    if (Number.isSafeInteger(number) && number >= 0) game.attempt(() => game.restart(number));
+    const whole = Number.isSafeInteger(number) && number >= 0;
+    say(whole ? "" : "A seed is a whole number.");
+    if (whole) game.attempt(() => game.repeat(number));
   };
   return html`<section class="card tools" aria-label="Game">
     <${Spawning} game=${game} />
     <form onSubmit=${restart}>
       <label class="field" title="The same seed and the same slides give the same game.">
         <span>Seed</span>
-        <input inputmode="numeric" pattern="[0-9]*" size="8" maxlength="9" value=${seed} onInput=${(event) => setTyped({ text: event.target.value, before: game.seed })} />
+        <input inputmode="numeric" size="8" maxlength="9" value=${seed} onInput=${(event) => setTyped({ text: event.target.value, before: game.seed })} />
       </label>
       <button class="button"><${Icon} name="again" /><span>Restart</span></button>
     </form>
+    ${said && html`<${Notice}>${said}<//>`}
     <div class="bar-of-buttons">
       <${Button} icon="edit" onClick=${onEdit}>Set up a position<//>
       <${CopyLink} />
