@@ -12,22 +12,30 @@ import { MISTAKE, capital, changeText, count, either, gradeName, gradeOf, lessTe
 
 const PART = 200; // rows that are drawn on either side of the current one, and by each click for more
 
-/** What this tab reviewed last, {game, at}: it is shown again after another view or a reload. */
-function useKept(name) {
-  const [kept, setKept] = useState(() => recall(name, { game: "", at: null }, "sessionStorage"));
+/**
+ * What this tab keeps under a name, `initial` at first: it is shown again after another view or a reload.  The third of
+ * the result is whether the browser took it: the storage of a tab has a few megabytes.
+ */
+function useKept(name, initial) {
+  const [kept, setKept] = useState(() => recall(name, initial, "sessionStorage"));
+  const [taken, setTaken] = useState(true);
   const keep = (next) => {
-    remember(name, next, "sessionStorage");
+    const done = remember(name, next, "sessionStorage");
+    if (!done) remember(name, initial, "sessionStorage"); // in place of what was reviewed before
+    setTaken(done);
     setKept(next);
   };
-  return [kept, keep];
+  return [kept, keep, taken];
 }
 
 export function Review({ info, go, objective, unit, digits, setDigits }) {
-  const [kept, keep] = useKept(`review.${info.name}`);
-  const [text, setText] = useState(kept.game);
+  const [kept, keep, taken] = useKept(`reviewed.${info.name}`, { files: [], file: 0 });
+  const [at, goto] = useKept(`reviewed.${info.name}.at`, null);
+  const { files, file } = kept;
+  const game = files[file]?.game || "";
+  const [text, setText] = useState(game);
   const [state, setState] = useState({ review: null, problem: null, busy: false });
   const [by, setBy] = useSetting("review.by", "all");
-  const [files, setFiles] = useState([]);
   const turn = useRef(0);
   const ask = async (game) => {
     const mine = ++turn.current;
@@ -40,36 +48,31 @@ export function Review({ info, go, objective, unit, digits, setDigits }) {
     );
     if (mine === turn.current) setState({ ...answer, busy: false });
   };
-  const review = (game) => {
-    keep({ game, at: null });
-    ask(game);
+  const review = (next) => {
+    keep(next);
+    goto(null);
+    setText(next.files[next.file].game);
+    ask(next.files[next.file].game);
   };
+  const only = (game) => ({ files: [{ name: "", game }], file: 0 });
   useEffect(() => {
-    if (kept.game) ask(kept.game);
+    if (game) ask(game);
     return () => {
       turn.current += 1;
     };
   }, [objective, by]);
   const submit = (event) => {
     event.preventDefault();
-    review(text);
+    review(text === game ? kept : only(text));
   };
   const choose = async (event) => {
     const chosen = [...event.target.files];
     if (!chosen.length) return;
     const read = await Promise.all(chosen.map(async (file) => ({ name: file.name, game: await file.text() })));
     event.target.value = "";
-    setFiles(read.length > 1 ? read : []);
-    show(read[0].game);
-  };
-  const show = (game) => {
-    setText(game);
-    review(game);
+    review({ files: read, file: 0 });
   };
   const current = recall(`game.${info.name}`, null, "sessionStorage");
-  const own = () => {
-    show(JSON.stringify(current.record));
-  };
   return html`<div class="review">
     <form class="card" onSubmit=${submit}><details open=${!state.review}><summary>The game</summary>
       <label class="field"><span>A game: saved by tilebase, a 2048verse replay, or a list of positions, one a line</span>
@@ -78,14 +81,15 @@ export function Review({ info, go, objective, unit, digits, setDigits }) {
       <div class="bar-of-buttons">
         <button class="button main" disabled=${!text.trim() || state.busy}>Review</button>
         <label class="button file"><input type="file" multiple accept=".json,.txt,.csv,text/plain,application/json" onChange=${choose} /><span>Open files</span></label>
-        ${current?.record?.moves?.length > 0 && html`<${Button} onClick=${own}>Review the game just played<//>`}
+        ${current?.record?.moves?.length > 0 && html`<${Button} onClick=${() => review(only(JSON.stringify(current.record)))}>Review the game just played<//>`}
       </div>
       <${Choice} name="by" label="Judged by" value=${by} options=${[["all", "all tables here"], ["one", info.name]]} onChange=${setBy} /></details>
-      ${files.length > 0 && html`<${Choice} name="file" label="File" value=${kept.game} options=${files.map((file) => [file.game, file.name])} onChange=${show} />`}
+      ${files.length > 1 && html`<${Choice} name="file" label="File" value=${file} options=${files.map(({ name }, index) => [index, name])} onChange=${(other) => review({ files, file: other })} />`}
+      ${!taken && html`<p class="quiet">This is too large for the storage of this browser: open it again after a reload.</p>`}
     </form>
     ${state.problem && html`<${Notice}>${state.problem}<//>`}
     ${state.busy && html`<${Reviewing} id=${state.id} />`}
-    ${state.review && html`<${Result} review=${state.review} info=${info} objective=${objective} unit=${unit} go=${go} digits=${digits} setDigits=${setDigits} first=${kept.at} keep=${(at) => keep({ ...kept, at })} />`}
+    ${state.review && html`<${Result} review=${state.review} info=${info} objective=${objective} unit=${unit} go=${go} digits=${digits} setDigits=${setDigits} first=${at} keep=${goto} />`}
   </div>`;
 }
 
@@ -140,10 +144,11 @@ function Result({ review, info, objective, unit, go, digits, setDigits, first, k
   };
   const mistakes = moves.filter((move) => move.mistake).map((move) => move.number - 1);
   const next = mistakes.find((one) => one > at);
+  const previous = mistakes.findLast((one) => one < at);
   useKeys((key) => {
     say("");
     const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
-    const to = { n: next, p: mistakes.findLast((one) => one < at) }[key];
+    const to = { n: next, p: previous }[key];
     if (by) step(by);
     else if (to !== undefined) keep(to);
     else if (key === "n" || key === "p") say(key === "n" ? "No mistake after this move." : "No mistake before this move.");
@@ -156,7 +161,8 @@ function Result({ review, info, objective, unit, go, digits, setDigits, first, k
       <div class="bar-of-buttons">
         <${Button} icon="left" label="Position before" disabled=${at === 0} onClick=${() => step(-1)} />
         <${Button} icon="right" label="Next position" disabled=${at === moves.length - 1} onClick=${() => step(1)} />
-        <${Button} disabled=${next === undefined} onClick=${() => keep(next)}>Next mistake<//>
+        <${Button} icon="before" label="Previous mistake (P)" disabled=${previous === undefined} onClick=${() => keep(previous)}>Mistake<//>
+        <${Button} icon="behind" kind="behind" label="Next mistake (N)" disabled=${next === undefined} onClick=${() => keep(next)}>Mistake<//>
         <${Button} icon="play" onClick=${() => go({ view: "play", board: move.board, table: move.table || info.name })}>Play from here<//>
       </div>
     </div>
