@@ -9,7 +9,7 @@ import { BarChart } from "./chart.js";
 import { MiniBoard } from "./board.js";
 import { download } from "./games.js";
 import { Game } from "./game.js";
-import { Button } from "./parts.js";
+import { Button, isChoice } from "./parts.js";
 import { boardText, isFree, mirrored, turned, wordsOf } from "./rules.js";
 import { useSetting } from "./store.js";
 import { capital, count, either, lessText, percent, several, sizeOf } from "./text.js";
@@ -20,6 +20,7 @@ const SHOWN = 12; // positions that are drawn
 const DAYS = 30; // of the picture of accuracy
 const DAY = 86_400_000;
 const FORMAT = "tilebase notebook";
+const VERSION = 1;
 const THRESHOLDS = [[0.0001, "0.01 %"], [0.001, "0.1 %"], [0.01, "1 %"], [0.05, "5 %"]];
 const FULL = "This browser keeps no more notes: export the notebook, then delete it.";
 const FORBIDDEN = "This browser keeps nothing for this page, so the notebook is lost when you close it.";
@@ -105,7 +106,7 @@ export function anyImage(board, info) {
 
 /** The note of a slide that the table judged, or null. */
 function noteOf(info, answer, made, from) {
-  if (!made || made.loss === null || !answer.best.length) return null;
+  if (!made || made.loss === null || !isChoice(answer)) return null;
   const { board, best } = answer;
   const of = sizeOf(answer.value);
   return { table: info.name, key: keyOf(board, info), board, slide: made.direction, best, loss: made.loss, of, text: made.loss_text, from, when: Date.now() };
@@ -229,7 +230,7 @@ function imported(text) {
   }
   const texts = ["table", "key", "board", "slide", "text", "from"];
   const whole = (note) => texts.every((name) => typeof note?.[name] === "string") && ["loss", "of", "when"].every((name) => Number.isFinite(note[name])) && Array.isArray(note.best);
-  if (found?.format !== FORMAT || !Array.isArray(found.notes) || !found.notes.every(whole)) throw new Error("This file is not a notebook that was exported here.");
+  if (found?.format !== FORMAT || found.version !== VERSION || !Array.isArray(found.notes) || !found.notes.every(whole)) throw new Error("This file is not a notebook that was exported here.");
   return found.notes;
 }
 
@@ -239,7 +240,7 @@ export function Notebook({ info, onTry }) {
   const [said, say] = useState("");
   const { notes, problem } = useNotes(info.name);
   const positions = positionsOf(notes, least);
-  const save = async () => download("tilebase-notebook.json", JSON.stringify({ format: FORMAT, version: 1, notes: await notesOf() }));
+  const save = async () => download("tilebase-notebook.json", JSON.stringify({ format: FORMAT, version: VERSION, notes: await notesOf() }));
   const read = async (event) => {
     const [file] = event.target.files;
     event.target.value = "";
@@ -257,6 +258,19 @@ export function Notebook({ info, onTry }) {
       ${positions.length > 0 && html`<${Button} kind="main" icon="play" onClick=${() => onTry(positions.map(({ worst }) => worst.board))}>Practise<//>`}
     </div>
     <p class="quiet">${problem || (notes.length ? `${several(notes.length, "slide")} of yours with this table. ${several(positions.length, "position")} to practise: each comes back until you were right ${RIGHT} times, at least ${REST / 60_000} minutes apart.` : "Your slides are kept here, in this browser. Positions in which you lose something come back.")}</p>
+    <details><summary>Threshold, export, import, delete</summary>
+      <label class="field inline"><span>A mistake loses at least</span>
+        <select value=${least} onChange=${(event) => setLeast(+event.target.value)}>
+          ${THRESHOLDS.map(([value, text]) => html`<option value=${value} selected=${value === least}>${text} of the value</option>`)}
+        </select>
+      </label>
+      <div class="bar-of-buttons">
+        <${Button} onClick=${save}>Export<//>
+        <label class="button file"><input type="file" accept=".json,application/json" onChange=${read} /><span>Import</span></label>
+        <${Button} onClick=${forget}>Delete<//>
+      </div>
+    </details>
+    <p class="said" role="status">${said}</p>
     <ul class="boards">
       ${positions.slice(0, SHOWN).map(
         ({ key, worst, times, right, rests }) => html`<li key=${key}>
@@ -272,18 +286,5 @@ export function Notebook({ info, onTry }) {
     </ul>
     ${positions.length > SHOWN && html`<p class="quiet">The first ${SHOWN} are shown.</p>`}
     <${Accuracy} notes=${notes} least=${least} />
-    <details><summary>Threshold, export, import, delete</summary>
-      <label class="field inline"><span>A mistake loses at least</span>
-        <select value=${least} onChange=${(event) => setLeast(+event.target.value)}>
-          ${THRESHOLDS.map(([value, text]) => html`<option value=${value} selected=${value === least}>${text} of the value</option>`)}
-        </select>
-      </label>
-      <div class="bar-of-buttons">
-        <${Button} onClick=${save}>Export<//>
-        <label class="button file"><input type="file" accept=".json,application/json" onChange=${read} /><span>Import</span></label>
-        <${Button} onClick=${forget}>Delete<//>
-      </div>
-    </details>
-    <p class="said" role="status">${said}</p>
   </section>`;
 }

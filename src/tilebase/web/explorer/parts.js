@@ -11,6 +11,8 @@ const PATHS = {
   down: "M12 5v14m6-6-6 6-6-6",
   front: "M17 7 7 17m0-8v8h8",
   back: "M7 17 17 7m0 8V7H9",
+  before: "m11 5-7 7 7 7m9-14-7 7 7 7",
+  behind: "m13 5 7 7-7 7M4 5l7 7-7 7",
   undo: "M9 14 4 9l5-5M4 9h10a6 6 0 0 1 0 12h-3",
   redo: "m15 14 5-5-5-5m5 5H10a6 6 0 0 0 0 12h3",
   new: "M12 5v14M5 12h14",
@@ -183,9 +185,13 @@ export function Slides({ info, answer, digits, unit, onSlide, stale, chosen, hid
   </ul>`;
 }
 
+/** Whether a slide can be judged: the best ones are known, and another one is allowed. */
+export const isChoice = ({ best, slides }) => best.length > 0 && slides.length > 1;
+
 /** What a slide lost, in a sentence. */
 export function verdict(entry, made) {
   if (!made || !entry.answer.best.length) return "";
+  if (!isChoice(entry.answer)) return `${capital(made.direction)} was the only slide.`;
   if (made.loss === null) return `The table does not know what ${made.direction} lost.`;
   if (made.best) return `${capital(made.direction)} was ${entry.answer.best.length > 1 ? "one of the best slides" : "the best slide"}.`;
   return `${capital(made.direction)} lost ${made.loss_text}. Best was ${either(entry.answer.best)}.`;

@@ -4,7 +4,7 @@ import { html, useState } from "./language.js";
 import { MiniBoard } from "./board.js";
 import { Game, newSeed } from "./game.js";
 import { Notebook, anyImage, useNoting, useOwnSlides } from "./notebook.js";
-import { Button, Live, Notes, Notice, Slides, directionOf, useKeys, verdict } from "./parts.js";
+import { Button, Live, Notes, Notice, Slides, directionOf, isChoice, useKeys, verdict } from "./parts.js";
 import { GameBoard, Spawning, Status, Turn, Verdict, begin, spoken, useAddress, useGame } from "./play.js";
 import { sumName } from "./rules.js";
 import { recall, remember, useSetting } from "./store.js";
@@ -16,7 +16,7 @@ const NONE = { slides: 0, best: 0, mistakes: 0, lost: 0, of: 0, run: 0, longest:
 function counted(sums, entry) {
   const { answer } = entry;
   const made = Game.made(entry);
-  if (!answer.best.length || made.loss === null) return sums;
+  if (!isChoice(answer) || made.loss === null) return sums;
   const run = made.mistake ? 0 : sums.run + 1;
   return {
     slides: sums.slides + 1, best: sums.best + made.best, mistakes: sums.mistakes + made.mistake, lost: sums.lost + made.loss,
@@ -130,7 +130,7 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
       <${Status} game=${game} tile=${info.spawns[0].tile} />
       <div class="pad" role="group" aria-label="Slides">
         ${info.directions.map(
-          (direction) => html`<${Button} icon=${direction} aria-disabled=${Boolean(directions && !directions.includes(direction))} onClick=${() => game.slide(direction)}>${capital(direction)}<//>`,
+          (direction) => html`<${Button} icon=${direction} aria-disabled=${Boolean(game.end || (directions && !directions.includes(direction)))} onClick=${() => game.slide(direction)}>${capital(direction)}<//>`,
         )}
       </div>
       <div class="bar-of-buttons">
@@ -142,12 +142,12 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
     <div class="below">
       <${Sitting} sums=${sums} unit=${unit} reset=${reset} />
       ${lost && html`<${Notice}>${lost}<//>`}
-      <${Notebook} info=${info} onTry=${practise} />
       <details class="card"><summary>Where to begin, and what is spawned</summary>
         <${Starts} game=${game} info=${info} />
         <${Spawning} game=${game} />
         <${Turn} game=${game} />
       </details>
+      <${Notebook} info=${info} onTry=${practise} />
     </div>
     <${Live}>${game.answer || game.end ? spoken(game, last) : ""}<//>
   </div>`;
