@@ -1,6 +1,6 @@
 // What a server would answer of a table, computed from its packed values: the views of the explorer ask for it.
 
-import { boardText, emptyCells, mulberry32, tokensOf, withSpawn } from "../explorer/rules.js";
+import { boardText, emptyCells, largestOf, mulberry32, tokensOf, withSpawn } from "../explorer/rules.js";
 import { between, lossText } from "../explorer/text.js";
 import { Problem } from "../explorer/api.js";
 import { BoardError, Rules } from "./moves.js";
@@ -47,7 +47,7 @@ export class Answers {
   /** A position with the values of its slides, as /api/probe gives it. */
   async #probe(text) {
     const { rules } = this;
-    const { cells, large, image } = rules.parse(text);
+    const { cells, large, image, orientation } = rules.parse(text);
     const tokens = tokensOf(cells);
     const labels = new Map(tokens.filter(({ word }) => word === "x" && large).map(({ id, cell }) => [id, large[cell]]));
     const shown = (some, like) => some.reduce((words, { id, cell }) => (labels.has(id) ? words.with(cell, labels.get(id)) : words), like);
@@ -59,14 +59,14 @@ export class Answers {
     const cut = rules.cut(cells);
     return this.#asGiven(image, {
       table: this.info.name, ...this.#document(shown(tokens, cells)), sum: rules.sum(cells), state: end || "play",
-      largest: Math.max(0, ...cells.map((word) => Number(word) || 0)), meaning: this.policy.header.objective.text,
+      largest: largestOf(shown(tokens, cells)), meaning: this.policy.header.objective.text,
       value: found.value, best, problem: end || best.length ? null : unknownWords(this.policy.header.thinned),
       slides: slides.map((slide, index) => ({
         direction: slide.direction, cells: shown(slide.tokens, slide.cells), board: boardText(slide.cells, this.info.shape), ends: slide.end,
         value: found.values[index], best: found.best[index], ...this.#loss(found, index, cut),
       })),
       refused: Object.fromEntries(this.info.directions.filter((one) => !names.includes(one)).map((one) => [one, rules.refusal({ tokens, cells }, one)])),
-      goal_cells: rules.goals, large_tiles: [...new Set(labels.values())].filter((word) => word !== "x").map(Number),
+      goal_cells: rules.goals, large_tiles: image.map((_, cell) => Number(large?.[image.indexOf(cell)] || 0)).filter(Boolean), orientation,
       notes: cut ? [cut] : [],
     });
   }

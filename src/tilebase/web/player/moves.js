@@ -14,6 +14,18 @@ function* choices(cells, number, begin = 0) {
 
 const tileOf = (exponent) => String(2n ** BigInt(exponent));
 
+/** Where the tile of a row and column of an image comes from, in the order in which a server tries them. */
+const IMAGES = [
+  ["as given", (row, column) => [row, column]],
+  ["rotated by 180 degrees", (row, column, last, end) => [last - row, end - column]],
+  ["rotated by 90 degrees clockwise", (row, column, last) => [last - column, row]],
+  ["rotated by 90 degrees counterclockwise", (row, column, last, end) => [column, end - row]],
+  ["mirrored left to right", (row, column, last, end) => [row, end - column]],
+  ["mirrored top to bottom", (row, column, last) => [last - row, column]],
+  ["mirrored at the diagonal from the top left", (row, column) => [column, row]],
+  ["mirrored at the diagonal from the top right", (row, column, last, end) => [last - column, end - row]],
+];
+
 export class Rules {
   /** `info` is what the server tells of a table; `rules` are those parts of its game that slides and texts need. */
   constructor(info, rules) {
@@ -110,8 +122,8 @@ export class Rules {
   }
 
   /**
-   * {cells, large, image}: the board of a text; by cell, the tiles of a real board that are x, and the cell of the text
-   * that stands there.  Raises `BoardError`.
+   * {cells, large, image, orientation}: the board of a text; by cell, the tiles of a real board that are x, and the cell of the
+   * text that stands there; how a real board was turned.  Raises `BoardError`.
    */
   parse(text) {
     const words = text.normalize("NFKC").toLowerCase().split(/[\s,/;|、]+/).filter(Boolean);
@@ -141,9 +153,9 @@ export class Rules {
     for (const chosen of choices(able, count - forced.length)) {
       const large = new Set([...forced, ...chosen]);
       const marked = cells.map((word, cell) => (large.has(cell) ? "x" : word));
-      for (const image of this.#images()) {
+      for (const [orientation, image] of this.#images()) {
         const turned = image.map((cell) => marked[cell]);
-        if (this.#fits(turned)) return { cells: turned, large: image.map((cell) => (large.has(cell) ? cells[cell] : null)), image };
+        if (this.#fits(turned)) return { cells: turned, large: image.map((cell) => (large.has(cell) ? cells[cell] : null)), image, orientation };
       }
     }
     throw new BoardError("The large tiles of this board do not stand where this game has them, however it is turned, or the board is won already.");
@@ -153,16 +165,20 @@ export class Rules {
     return this.#stands(cells) && this.#allowed(cells) && !this.#wins(cells) && !this.#goalSum(cells) && (this.horizon === null || this.sum(cells) <= this.horizon);
   }
 
-  /** The rotations and mirror images of the shape that keep the walls: by cell, which cell of the board comes there. */
+  /** The rotations and mirror images of the shape that keep the walls: their names, and by cell, which cell of the board comes there. */
   #images() {
-    if (this.shape.length !== 2) return [Array.from({ length: this.cells }, (_, cell) => cell)];
+    const cells = Array.from({ length: this.cells }, (_, cell) => cell);
+    if (this.shape.length !== 2) return [["as given", cells]];
     const [rows, columns] = this.shape;
-    const across = (cells) => cells.map((_, at) => cells[Math.floor(at / columns) * columns + (columns - 1 - (at % columns))]);
-    const turn = (cells) => cells.map((_, at) => cells[(rows - 1 - (at % columns)) * columns + Math.floor(at / columns)]);
-    const found = [Array.from({ length: this.cells }, (_, cell) => cell)];
-    for (let at = 0; at < 3; at++) found.push(rows === columns ? turn(found[at]) : [...found[at]].reverse());
+    const found = IMAGES.filter(([name]) => rows === columns || !/90|diagonal/.test(name)).map(([name, source]) => [
+      name,
+      cells.map((cell) => {
+        const [row, column] = source(Math.floor(cell / columns), cell % columns, rows - 1, columns - 1);
+        return row * columns + column;
+      }),
+    ]);
     const wall = (cell) => this.walls.includes(cell);
-    return [...found, ...found.map(across)].filter((image) => image.every((cell, at) => wall(cell) === wall(at)));
+    return found.filter(([, image]) => image.every((cell, at) => wall(cell) === wall(at)));
   }
 
   #word(word, cell) {
