@@ -17,6 +17,7 @@ from tilebase.questions.review import review
 from tilebase.runtime import progress as running
 from tilebase.runtime.progress import Progress, describe
 
+SIZES = [(390, 844), (844, 390), (1280, 800)]
 START = "4,8,2/2,4,0"
 """A position of 2x3 in which a slide loses more than a thousandth."""
 
@@ -91,6 +92,10 @@ def test_a_mistake_is_kept_and_comes_back_until_it_was_right_three_times(context
     assert (note["board"], note["slide"], note["from"]) == (START, wrong, "train")
     assert note["loss"] == pytest.approx(answer.loss(wrong))
     check_accessible(page)
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        for kind, name in (("button", "Practise"), ("heading", "Notebook")):
+            expect(page.get_by_role(kind, name=name)).to_be_visible()
     page.reload()
     said(page, "1 position")
     for turn in range(5):  # of which the first, and that at once after the second, do not count
@@ -161,7 +166,8 @@ def test_export_import_and_delete(context: BrowserContext, served: Served, table
     choose.set_input_files(other)
     expect(page.get_by_text("1 note added. None of them is of this table.")).to_be_visible()
     wrong = tmp_path / "wrong.json"
-    for content in ("{", "[]", '{"format": "tilebase notebook", "notes": [{}]}'):
+    newer = '{"format": "tilebase notebook", "version": 9, "notes": []}'
+    for content in ("{", "[]", newer, newer.replace("9", "1").replace("[]", "[{}]")):
         wrong.write_text(content)
         choose.set_input_files(wrong)
         expect(page.get_by_text("not a notebook that was exported here")).to_be_visible()
@@ -189,7 +195,7 @@ def test_what_autoplay_and_loaded_games_do_is_not_noted(context: BrowserContext,
 FRAMES = "all => all.map(one => one.getBoundingClientRect())"
 
 
-@pytest.mark.parametrize("size", [(390, 844), (844, 390), (1280, 800)])
+@pytest.mark.parametrize("size", SIZES)
 def test_board_verdict_and_slides_are_in_one_viewport(context, served, size) -> None:
     board = "0,2,4,0/2,8,8,4/64,128,256,512/1024,2048,4096,8192"  # its goal is said above it
     for view in ("play", "train"):
@@ -197,6 +203,7 @@ def test_board_verdict_and_slides_are_in_one_viewport(context, served, size) -> 
         page.set_viewport_size({"width": size[0], "height": size[1]})
         page.goto(f"{served.address}?table=44-32&view={view}&board={board}")
         expect(page.locator(".verdict")).to_be_visible()
+        assert page.locator("nav").evaluate("one => one.scrollWidth <= one.clientWidth")
         page.keyboard.press("ArrowDown")
         for said in (page.locator(".verdict"), page.locator("[aria-live]")):
             expect(said).to_contain_text("Down moves nothing.")
@@ -216,17 +223,13 @@ GAME = json.dumps(
 )  # fmt: skip
 
 
-def test_a_review_by_all_tables_takes_the_largest_goal(served: Served, tables: Path):
+def test_the_page_shows_endgames_and_puts_mistakes_into_the_notebook(context: BrowserContext, served: Served):
     found = served.post("/api/review", {"game": GAME}).json
     one = served.post("/api/review", {"table": "2x3-32", "game": GAME}).json
-    assert {move["table"] for move in found["moves"]} == {"2x3-32"}
+    assert {move["table"] for move in found["moves"]} == {"2x3-32"}  # of the largest goal
     assert [move["loss"] for move in found["moves"]] == [move["loss"] for move in one["moves"]]
+    assert [move["number"] for move in found["moves"] if move["mistake"]] == [1, 2]
     assert found["endgames"] == [{"table": "2x3-32", "first": 1, "last": len(one["moves"])}]
-
-
-def test_the_page_shows_endgames_and_puts_mistakes_into_the_notebook(context: BrowserContext, served: Served):
-    review = served.post("/api/review", {"game": GAME}).json
-    assert [move["number"] for move in review["moves"] if move["mistake"]] == [1, 2]
     page = context.new_page()
     page.goto(f"{served.address}?table=2x3-16&view=review")
     page.get_by_label("A game").fill(GAME)
@@ -239,7 +242,10 @@ def test_the_page_shows_endgames_and_puts_mistakes_into_the_notebook(context: Br
     page.get_by_role("button", name="Next mistake").click()
     expect(page.locator(".verdict")).to_contain_text(re.compile("^Move 2. (Small mistake|Mistake|Blunder). "))
     expect(page.get_by_role("button", name="Next mistake")).to_be_disabled()
-    page.keyboard.press("p")
+    page.set_viewport_size({"width": 844, "height": 390})
+    expect(page.locator(".stage")).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Previous mistake").click()
+    expect(page.get_by_role("button", name="Previous mistake")).to_be_disabled()
     expect(page.locator(".verdict b")).to_have_text("Move 1.")
     page.keyboard.press("n")
     expect(page.locator(".verdict b")).to_have_text("Move 2.")

@@ -312,14 +312,34 @@ def test_what_slides_lost_is_told_and_the_course_leads_there(play: Open) -> None
     click_slide(page, WORSE)
     expect(page.locator(".verdict")).to_contain_text(f"{name} lost {loss.removeprefix('−')}. Best was")
     expect(page.locator(".chart")).to_have_attribute("aria-label", re.compile("Value over 1 move"))
+    colours = page.evaluate(LEGEND)
+    assert [line for line, _ in colours] == [bar for _, bar in colours]
+    assert len({line for line, _ in colours}) == 2
     page.locator(".drops button", has_text="Move 1").click()
     moved(page, 0)
     assert board(page) == BOARD
 
 
+LEGEND = """["slid", "spawns"].map(name => [
+  getComputedStyle(document.querySelector(`.line.${name}`)).stroke,
+  getComputedStyle(document.querySelector(`.legend .${name}`), "::before").borderTopColor,
+])"""
+"""The colours of the lines of a chart, and of the bars that explain them, in JavaScript."""
+
+
 def test_undo_redo_and_the_same_seed(play: Open, served: Served) -> None:
     start = served.get("/api/start", table="3x3-64", seed=77, by="start").json["board"]
     page = play(BOARD)
+    click_slide(page, ALLOWED)
+    page.reload()
+    page.get_by_role("button", name="Restart").click()
+    moved(page, 0)
+    assert board(page) == BOARD  # which was set up
+    page.get_by_label("Seed").fill("12ab")
+    page.get_by_role("button", name="Restart").click()
+    expect(page.get_by_text("A seed is a whole number.")).to_be_visible()
+    page.get_by_role("button", name="New game").click()
+    expect(fact(page, "Largest tile")).not_to_have_text("32")
     games = []
     for _ in range(2):
         page.get_by_label("Seed").fill("77")
@@ -353,7 +373,7 @@ def test_undo_redo_and_the_same_seed(play: Open, served: Served) -> None:
     pressed("y", 0, fresh)
 
 
-def test_swipes(visit: Open) -> None:
+def test_a_phone_swipes_is_told_nothing_of_keys_and_stays_at_the_board(visit: Open) -> None:
     page = visit(at("0,0,0/0,2,0/0,0,4"), touch=True, viewport=PHONE)
     ready(page)
     box = page.locator(".board").bounding_box()
@@ -372,18 +392,38 @@ def test_swipes(visit: Open) -> None:
     send("touchEnd")
     moved(page, 1)
     assert (shown(page)[3], shown(page)[6]) == ("2", "4")  # both tiles moved to the left
+    page.get_by_role("button", name="Set up a position").click()
+    until(page, INSIDE, arg=".board")  # though the button is far below it
+    expect(page.get_by_text("for the next larger tile")).to_be_visible()
+    expect(page.get_by_text("with Shift")).to_be_hidden()
+    page.get_by_role("button", name="Help").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    assert dialog.evaluate("one => one.scrollHeight > one.clientHeight")  # it is longer than the screen
+    assert dialog.evaluate("one => one.scrollTop") == 0
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_be_hidden()
+    page.get_by_label("Or paste a board").fill(BOARD)
+    page.get_by_role("button", name="Show this board").click()
+    ready(page)
+    until(page, INSIDE, arg=".board")
 
 
-def test_a_slide_is_drawn_before_the_server_answers(visit: Open) -> None:
+def test_a_slide_is_drawn_before_the_server_answers_and_if_it_does_not(visit: Open) -> None:
     page = visit(at("0,0,2/0,2,0/0,0,4"))
     held = False
     page.route("**/api/**", lambda route: None if held else route.continue_())
     page.reload()  # a page that was loaded before may still send requests past the route
     ready(page)
-    held = True  # the server never answers from now on
+    held = True
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".slides.stale")).to_be_visible()  # the last values, dimmed
-    assert shown(page)[0::3] == ["2", "2", "4"]
+    before = shown(page)
+    assert before[0::3] == ["2", "2", "4"]
+    page.route("**/api/**", lambda route: route.abort())
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+    assert shown(page) != before
 
 
 def test_the_user_chooses_a_spawn_takes_it_back_or_leaves_it_to_chance(play: Open) -> None:
@@ -426,6 +466,8 @@ def test_spawns_that_are_worst_or_best(play, table, mode, extreme) -> None:
     direction = table.probe(BOARD).best[0]
     values = spawned(table, direction)
     assert values[slide_key(page, direction)] == extreme(values.values())
+    page.reload()
+    expect(page.get_by_label(mode)).to_be_checked()
 
 
 def test_bounds_and_other_objectives(visit: Open, tables: Path) -> None:
@@ -457,7 +499,7 @@ def test_autoplay_plays_the_optimal_policy_to_the_end(play: Open) -> None:
 # -- positions -----------------------------------------------------------------------------------------
 
 
-def test_a_position_is_set_up_by_clicks(play: Open) -> None:
+def test_a_position_is_set_up_by_clicks_and_pasted(play: Open) -> None:
     page = play()
     page.get_by_role("button", name="Set up a position").click()
     expect(page.get_by_text("with Shift")).to_be_visible()
@@ -471,10 +513,6 @@ def test_a_position_is_set_up_by_clicks(play: Open) -> None:
     page.get_by_role("button", name="Play from here").click()
     ready(page)
     addressed(page, "4,0,0/0,0,0/0,16,0")
-
-
-def test_a_pasted_board(play: Open) -> None:
-    page = play()
     for text in ("2 0 4\n0 8 0\n0 0 2", KEY):
         page.get_by_role("button", name="Set up a position").click()
         page.get_by_label("Or paste a board").fill(text)
@@ -592,10 +630,14 @@ def review(page: Page, game: str) -> None:
     page.get_by_role("button", name="Review", exact=True).click()
 
 
-def test_positions_are_reviewed(visit: Open, served: Served) -> None:
+def test_positions_are_reviewed(visit: Open, served: Served, tmp_path: Path) -> None:
     found = served.post("/api/review", {"table": "3x3-64", "game": REVIEWED}).json
     page = visit(REVIEW.format("3x3-64"))
-    review(page, REVIEWED)
+    files = [tmp_path / name for name in ("one.txt", "two.txt")]
+    for file, game in zip(files, (LOSING, REVIEWED), strict=True):
+        file.write_text(game)
+    page.locator(".review input[type=file]").set_input_files(files)
+    page.get_by_label("two.txt").check()
     rows = page.locator(".moves tbody tr")
     expect(rows).to_have_count(len(found["moves"]))
     expect(page.get_by_role("heading", name="3 positions, read as a list")).to_be_visible()
@@ -607,6 +649,13 @@ def test_positions_are_reviewed(visit: Open, served: Served) -> None:
         again()
         expect(rows).to_have_count(len(found["moves"]))
         shows(page, words_of("2,4,8/16,32,4/4,2,2"))
+        expect(page.get_by_label("two.txt")).to_be_checked()
+    page.evaluate(
+        "sessionStorage.setItem('full', 'x'.repeat(5_242_000 - JSON.stringify(sessionStorage).length))"
+    )
+    review(page, f"{REVIEWED}\n" * 50)
+    expect(page.get_by_text("This is too large for the storage of this browser")).to_be_visible()
+    expect(page.get_by_role("heading", name="150 positions")).to_be_visible()
     review(page, "nonsense")
     expect(page.get_by_role("alert")).to_be_visible()
 
@@ -806,10 +855,19 @@ def test_the_trainer_hides_values_and_counts(visit: Open, table: Table) -> None:
         for text in (f"{slides} · {share} best · ", f"longest run {run} "):
             expect(page.locator(".sitting")).to_contain_text(text)
         if not number:
+            heights = [
+                page.get_by_text(text).bounding_box()
+                for text in ("Where to begin", "Threshold, export", "Play again")
+            ]
+            assert heights == sorted(heights, key=lambda box: box["y"])
             page.get_by_role("button", name="Play again").click()
     page.reload()  # which counts on
     expect(page.locator(".sitting")).to_contain_text("2 slides · 50.0 % best · ")
     accessible(page)
+    page = visit(at("32,32,4/2,8,2/4,2,4", PLAY + "&view=train"))
+    page.get_by_role("button", name="Left").click()
+    expect(page.locator(".notice.won")).to_be_visible()
+    expect(page.locator(".pad [aria-disabled=true]")).to_have_count(4)
 
 
 INSIDE = """selector => {
@@ -830,6 +888,17 @@ def test_the_trainer_begins_with_a_sum(visit: Open) -> None:
         page.get_by_role("button", name="Start").click()
         until(page, SUM, arg=total)
         assert Board.parse(GAME, address(page)["board"]).sum == total
+    waiting: list[Any] = []
+    page.route("**/api/start*", lambda route: waiting.append(route))
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("button", name="Finding a position")).to_be_visible()
+    page.locator(".pad .button:not([aria-disabled=true])").first.click()
+    expect(page.locator(".slide.chosen")).to_be_visible()
+    words = shown(page)
+    waiting[0].continue_()
+    page.unroute("**/api/start*")
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    assert shown(page) == words  # no board is replaced while you play
     page.get_by_label(re.compile("^Sum, ")).fill("9999")
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_role("alert")).to_contain_text("9999")
@@ -1023,20 +1092,6 @@ def test_the_progress_of_solving(play: Open) -> None:
     ready(page)
 
 
-def test_a_server_that_stops_while_playing(browser: Browser, tables: Path) -> None:
-    with serving(tables / "2x2-32") as server:
-        page = browser.new_page()
-        page.goto(server.address)
-        ready(page)
-        server.stop()
-        before = shown(page)
-        page.locator(ALLOWED).first.click()
-        expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
-        assert shown(page) != before  # the slide was made; only its values are missing
-        assert any(word != "empty" for word in shown(page))
-        page.close()
-
-
 # -- for everybody -------------------------------------------------------------------------------------
 
 
@@ -1091,20 +1146,6 @@ def test_light_and_dark(visit: Open) -> None:
     until(page, f"dark => {colour} === dark", arg=dark)
     page.reload()
     until(page, f"dark => {colour} === dark", arg=dark)
-
-
-def test_a_phone_is_told_nothing_of_keys_and_help_opens_at_its_top(play: Open) -> None:
-    page = play(viewport=PHONE, touch=True)
-    page.get_by_role("button", name="Set up a position").click()
-    expect(page.get_by_text("for the next larger tile")).to_be_visible()
-    expect(page.get_by_text("with Shift")).to_be_hidden()
-    page.get_by_role("button", name="Help").click()
-    dialog = page.get_by_role("dialog")
-    expect(dialog).to_be_visible()
-    assert dialog.evaluate("one => one.scrollHeight > one.clientHeight")  # it is longer than the screen
-    assert dialog.evaluate("one => one.scrollTop") == 0
-    dialog.get_by_role("button", name="Close").click()
-    expect(dialog).to_be_hidden()
 
 
 def test_a_win_that_is_not_certain_is_nowhere_100_percent(visit: Open, play: Open, table: Table) -> None:
