@@ -183,15 +183,6 @@ def test_a_forbidden_storage_is_said(context: BrowserContext, served: Served, ta
     expect(page.locator(".verdict")).to_contain_text("lost")  # training goes on
 
 
-def test_what_autoplay_and_loaded_games_do_is_not_noted(context: BrowserContext, served: Served):
-    page = context.new_page()
-    page.goto(f"{served.address}?table=2x3-32&view=play")
-    page.get_by_role("button", name="Autoplay").click()
-    expect(page.locator(".facts", has_text="Move").first).to_contain_text("3", timeout=1000 * SECONDS)
-    page.get_by_role("button", name="Autoplay").click()
-    assert notes(page) == []
-
-
 FRAMES = "all => all.map(one => one.getBoundingClientRect())"
 
 

@@ -170,15 +170,11 @@ export class Rules {
     const cells = Array.from({ length: this.cells }, (_, cell) => cell);
     if (this.shape.length !== 2) return [["as given", cells]];
     const [rows, columns] = this.shape;
-    const found = IMAGES.filter(([name]) => rows === columns || !/90|diagonal/.test(name)).map(([name, source]) => [
-      name,
-      cells.map((cell) => {
-        const [row, column] = source(Math.floor(cell / columns), cell % columns, rows - 1, columns - 1);
-        return row * columns + column;
-      }),
-    ]);
+    const found = IMAGES.filter(([name]) => rows === columns || !/90|diagonal/.test(name));
+    const from = ([row, column]) => row * columns + column;
+    const imageOf = (source) => cells.map((cell) => from(source(Math.floor(cell / columns), cell % columns, rows - 1, columns - 1)));
     const wall = (cell) => this.walls.includes(cell);
-    return found.filter(([, image]) => image.every((cell, at) => wall(cell) === wall(at)));
+    return found.map(([name, source]) => [name, imageOf(source)]).filter(([, image]) => image.every((cell, at) => wall(cell) === wall(at)));
   }
 
   #word(word, cell) {
