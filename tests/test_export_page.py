@@ -742,8 +742,8 @@ def test_a_real_board_may_be_rotated_and_mirrored(solved, visit, view) -> None:
             assert answer["refused"] == expected.refused
             assert sorted(answer["goal_cells"]) == list(expected.goal_cells)
             assert answer["large_tiles"] == list(expected.large_tiles)
-            assert answer["orientation"] == expected.as_dict()["orientation"]
-            assert answer["largest"] == max(map(max, image))
+            assert answer.get("orientation") == expected.as_dict()["orientation"]
+            assert answer["largest"] == max(tile for row in image for tile in row if tile != "x")
             found = {slide["direction"]: slide["board"] for slide in answer["slides"]}
             assert found == {slide.direction: slide.after.text for slide in expected.slides}
             assert answer["notes"] == list(expected.notes)
