@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from serving import SECONDS, Served, check_accessible, serving, without_errors
 from tilebase import Game, formation, formations, open_table, solve
@@ -312,19 +312,16 @@ def test_named_tables_only_answer(library: Path):
 
 
 @pytest.fixture
-def page(browser: Browser, served: Served) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 390, "height": 844}, reduced_motion="reduce")
-    found = context.new_page()
-    with without_errors(found, served.address):
-        found.goto(served.address)
-        yield found
-    context.close()
+def page(tab: Page, served: Served) -> Iterator[Page]:
+    tab.set_viewport_size({"width": 390, "height": 844})
+    with without_errors(tab, served.address):
+        yield tab
 
 
-def test_from_a_board_to_the_best_slide_and_what_others_take(page: Page, library: Path):
+def test_from_a_board_to_the_best_slide_and_what_others_take(page: Page, served: Served, library: Path):
     waiting: list[Route] = []
     page.route("**/api/library", lambda route: waiting.append(route))
-    page.reload()
+    page.goto(served.address)
     page.get_by_label("Your board").fill("2 4 8\n2 0 0")
     page.get_by_role("button", name="Find tables").click()
     offer = page.locator(".offer", has_text="2x3-32")

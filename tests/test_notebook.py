@@ -112,37 +112,31 @@ def test_a_mistake_is_kept_and_comes_back_until_it_was_right_three_times(context
     assert len(notes(page)) == 6
 
 
-def test_mirror_images_are_one_position(context: BrowserContext, served: Served, table: Table):
-    mirrored = "2,8,4/0,4,2"
-    turned = {"left": "right", "right": "left"}
-    wrong = worst(table, START)
-    page = train(context, served, START)
-    slide(page, wrong)
+def test_two_tabs_lose_nothing_and_mirror_images_are_one_position(context, served, table) -> None:
+    boards = (START, "2,8,4/4,0,0", "2,8,4/0,4,2")  # the last is the first, mirrored
+    first, second = (worst(table, board) for board in boards[:2])
+    tabs = [train(context, served, board) for board in boards]
+    for tab, wrong in zip(
+        tabs, (first, second, {"left": "right", "right": "left"}.get(first, first)), strict=True
+    ):
+        slide(tab, wrong)
+    page = tabs[0]
+    for tab in tabs:
+        expect(tab.locator("section.mistakes p.quiet").first).to_contain_text("3 slides")
+    assert {note["board"] for note in notes(page)} == {*boards}
+    said(page, "2 positions")
+    page.get_by_role("button", name="Practise").click()
+    page.get_by_role("button", name="Next position (1 left)").click()
+    expect(page.get_by_role("button", name="New game")).to_be_visible()
+    twice = page.locator("section.mistakes li", has_text="2 mistakes")
+    twice.get_by_role("button", name="Remove").click()
     said(page, "1 position")
-    page.close()
-    page = train(context, served, mirrored)
-    slide(page, turned.get(wrong, wrong))
-    expect(page.locator("section.mistakes li")).to_contain_text("2 mistakes")
-    said(page, "1 position")
-    page.get_by_role("button", name="Remove").click()
-    expect(page.get_by_text("Your slides are kept here")).to_be_visible()
-    assert notes(page) == []
+    assert [note["board"] for note in notes(page)] == [boards[1]]
 
 
-def test_two_tabs_lose_nothing(context: BrowserContext, served: Served, table: Table):
-    other = "2,8,4/4,0,0"
-    one, two = train(context, served, START), train(context, served, other)
-    slide(one, worst(table, START))
-    slide(two, worst(table, other))
-    assert {note["board"] for note in notes(one)} == {START, other}
-    expect(one.locator("section.mistakes p.quiet").first).to_contain_text("2 slides")
-    expect(two.locator("section.mistakes p.quiet").first).to_contain_text("2 slides")
-    one.get_by_role("button", name="Practise").click()
-    one.get_by_role("button", name="Next position (1 left)").click()
-    expect(one.get_by_role("button", name="New game")).to_be_visible()
-
-
-def test_export_import_and_delete(context: BrowserContext, served: Served, table: Table, tmp_path: Path):
+def test_export_import_and_delete_and_a_forbidden_storage(
+    context: BrowserContext, served: Served, table: Table, tmp_path: Path
+):
     page = train(context, served, START)
     slide(page, worst(table, START))
     said(page, "1 position")
@@ -173,9 +167,6 @@ def test_export_import_and_delete(context: BrowserContext, served: Served, table
         expect(page.get_by_text("not a notebook that was exported here")).to_be_visible()
         choose.set_input_files(file)
         expect(page.get_by_text("0 notes added.")).to_be_visible()
-
-
-def test_a_forbidden_storage_is_said(context: BrowserContext, served: Served, table: Table):
     context.add_init_script("indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); };")
     page = train(context, served, START)
     slide(page, worst(table, START))

@@ -378,16 +378,9 @@ def test_a_phone_swipes_is_told_nothing_of_keys_and_stays_at_the_board(visit: Op
     assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     touch = page.context.new_cdp_session(page)
-
-    def send(kind: str, *points: tuple[float, float]) -> None:
-        touch.send(
-            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": a, "y": b} for a, b in points]}
-        )
-
-    send("touchStart", (x, y))
-    for step in range(1, 6):
-        send("touchMove", (x - 20 * step, y + step))
-    send("touchEnd")
+    for step, kind in enumerate(["touchStart", *["touchMove"] * 5, "touchEnd"]):
+        points = [{"x": x - 20 * step, "y": y + step}] if kind != "touchEnd" else []
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     moved(page, 1)
     assert (shown(page)[3], shown(page)[6]) == ("2", "4")  # both tiles moved to the left
     for words in ("Left. New ", "Value ", "row 2: 2"):  # what a screen reader says
@@ -651,9 +644,7 @@ def test_positions_are_reviewed(visit: Open, served: Served, tmp_path: Path) -> 
         expect(rows).to_have_count(len(found["moves"]))
         shows(page, words_of("2,4,8/16,32,4/4,2,2"))
         expect(page.get_by_label("two.txt")).to_be_checked()
-    page.evaluate(
-        "sessionStorage.setItem('full', 'x'.repeat(5_242_000 - JSON.stringify(sessionStorage).length))"
-    )
+    page.evaluate("sessionStorage.full = 'x'.repeat(5242000 - JSON.stringify(sessionStorage).length)")
     review(page, f"{REVIEWED}\n" * 50)
     expect(page.get_by_text("This is too large for the storage of this browser")).to_be_visible()
     expect(page.get_by_role("heading", name="150 positions")).to_be_visible()
@@ -946,7 +937,7 @@ def test_layers(visit: Open, table: Table) -> None:
     accessible(page)
 
 
-def test_the_diagram_of_a_small_game(visit: Open) -> None:
+def test_the_diagrams_of_a_small_game_and_of_surroundings(visit: Open, table: Table) -> None:
     page = visit("?table=2x2-32&view=diagram")
     expect(page.locator(".paper svg g.state").first).to_be_visible()
     assert page.locator(".paper svg g.state").count() > 40
@@ -954,9 +945,6 @@ def test_the_diagram_of_a_small_game(visit: Open) -> None:
     page.locator(".paper svg g.state").first.click()
     expect(page.get_by_role("heading", name=re.compile("Browse"))).to_be_visible()
     expect(page.locator(".board [role=cell]")).to_have_count(4)
-
-
-def test_the_diagram_of_a_large_table_shows_surroundings(visit: Open, table: Table) -> None:
     page = visit(at(BOARD, PLAY + "&view=diagram"))
     boards = page.locator(".paper svg a.state")
     expect(boards.first).to_be_visible()
@@ -1027,7 +1015,7 @@ def test_a_real_board_of_a_formation(visit: Open, tables: Path) -> None:
 # -- certificates --------------------------------------------------------------------------------------
 
 
-def test_a_forced_win_answers_every_spawn(visit: Open) -> None:
+def test_a_forced_win_answers_every_spawn_and_a_refutation_spawns_until_the_game_is_lost(visit: Open) -> None:
     page = visit("?table=forced.cert")
     expect(page.get_by_role("heading", name=re.compile("The goal is forced"))).to_be_visible()
     for _ in range(40):
@@ -1038,9 +1026,6 @@ def test_a_forced_win_answers_every_spawn(visit: Open) -> None:
         go_on(page, lambda: page.keyboard.press("Enter"))
     expect(page.locator(".notice.won")).to_have_text("The game is won.")
     assert "8" in shown(page)
-
-
-def test_a_refutation_spawns_until_the_game_is_lost(visit: Open) -> None:
     page = visit("?table=refuted.cert")
     expect(page.get_by_role("heading", name=re.compile("The goal is not forced"))).to_be_visible()
     for _ in range(30):
@@ -1097,7 +1082,7 @@ def test_the_progress_of_solving(play: Open) -> None:
 # -- for everybody -------------------------------------------------------------------------------------
 
 
-def test_keyboard_alone(play: Open) -> None:
+def test_keyboard_alone_light_and_dark(play: Open) -> None:
     page = play(BOARD)
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the board")).to_be_focused()
@@ -1118,17 +1103,7 @@ def test_keyboard_alone(play: Open) -> None:
     expect(fact(page, "Largest tile")).not_to_have_text("32")
     ready(page)
     addressed(page, board(page))
-
-
-FOCUSED = """() => {
-  const one = document.activeElement;
-  return [one.textContent.trim() || one.ariaLabel, one.type, getComputedStyle(one).outlineStyle];
-}"""
-
-
-def test_light_and_dark(visit: Open) -> None:
     colour = "getComputedStyle(document.body).backgroundColor"
-    page = visit()
     light = page.evaluate(colour)
     page.emulate_media(color_scheme="dark")
     dark = page.evaluate(colour)
@@ -1139,6 +1114,12 @@ def test_light_and_dark(visit: Open) -> None:
     until(page, f"dark => {colour} === dark", arg=dark)
     page.reload()
     until(page, f"dark => {colour} === dark", arg=dark)
+
+
+FOCUSED = """() => {
+  const one = document.activeElement;
+  return [one.textContent.trim() || one.ariaLabel, one.type, getComputedStyle(one).outlineStyle];
+}"""
 
 
 def test_a_win_that_is_not_certain_is_nowhere_100_percent(visit: Open, play: Open, table: Table) -> None:
@@ -1180,7 +1161,7 @@ LIKELY = "2,4,8/16,2,4/0,0,2"
 WORD = "x" * 200
 
 
-def test_long_values_fit_a_phone(play: Open, visit: Open) -> None:
+def test_long_values_and_words_fit_a_phone(play: Open, visit: Open) -> None:
     page = play(LIKELY)
     for _ in range(2):  # short values, then all digits, which other views show then, too
         fits(page)
@@ -1189,9 +1170,6 @@ def test_long_values_fit_a_phone(play: Open, visit: Open) -> None:
             expect(other.locator(".tile-card .number").first).to_be_visible()
             fits(other)
         page.get_by_text("All digits").click()
-
-
-def test_long_words_in_messages_fit_a_phone(visit: Open) -> None:
     for query in (at(WORD), at(WORD, PLAY + "&view=browse"), f"?table={WORD}", REVIEW.format("3x3-64")):
         page = visit(query)
         if "review" in query:
