@@ -312,17 +312,12 @@ def test_what_slides_lost_is_told_and_the_course_leads_there(play: Open) -> None
     click_slide(page, WORSE)
     expect(page.locator(".verdict")).to_contain_text(f"{name} lost {loss.removeprefix('−')}. Best was")
     expect(page.locator(".chart")).to_have_attribute("aria-label", re.compile("Value over 1 move"))
-    assert [len({*page.evaluate(LEGEND, name)}) for name in ("slid", "spawns")] == [1, 1]
+    colours = """name => [getComputedStyle(document.querySelector(`.line.${name}`)).stroke,
+      getComputedStyle(document.querySelector(`.legend .${name}`), "::before").borderTopColor]"""
+    assert [len({*page.evaluate(colours, name)}) for name in ("slid", "spawns")] == [1, 1]
     page.locator(".drops button", has_text="Move 1").click()
     moved(page, 0)
     assert board(page) == BOARD
-
-
-LEGEND = """name => [
-  getComputedStyle(document.querySelector(`.line.${name}`)).stroke,
-  getComputedStyle(document.querySelector(`.legend .${name}`), "::before").borderTopColor,
-]"""
-"""The colours of a line of a chart, and of the bar that explains it, in JavaScript."""
 
 
 def test_undo_redo_and_the_same_seed(play: Open, served: Served) -> None:
@@ -463,7 +458,7 @@ def test_spawns_that_are_worst_or_best(play, table, mode, extreme) -> None:
     expect(page.get_by_label(mode)).to_be_checked()
 
 
-def test_bounds_and_other_objectives(visit: Open, tables: Path) -> None:
+def test_bounds_other_objectives_and_other_boards(visit: Open, tables: Path) -> None:
     with open_table(tables / "2x2-32") as bounds:
         interval, score = (str(bounds.probe("2,0/0,2", label).value) for label in (None, "score"))
     page = visit(at("2,0/0,2", "?table=2x2-32"))
@@ -474,6 +469,12 @@ def test_bounds_and_other_objectives(visit: Open, tables: Path) -> None:
     expect(page.locator(".headline")).to_contain_text("expected score")
     page.go_back()
     expect(page.locator(".headline strong")).to_have_text(interval)
+    page = visit("?table=box")
+    ready(page)
+    assert page.get_by_role("table", name="Board, plane 2").count() == 1
+    assert shown(page)[7] == "wall"
+    click_slide(page, ALLOWED)
+    assert page.locator(".slide", has_text="Back").count() == 1
 
 
 def test_autoplay_plays_the_optimal_policy_to_the_end(play: Open) -> None:
@@ -959,15 +960,6 @@ def test_the_diagrams_of_a_small_game_and_of_surroundings(visit: Open, table: Ta
     accessible(page)
 
 
-def test_other_boards(visit: Open) -> None:
-    page = visit("?table=box")
-    ready(page)
-    assert page.get_by_role("table", name="Board, plane 2").count() == 1
-    assert shown(page)[7] == "wall"
-    click_slide(page, ALLOWED)
-    assert page.locator(".slide", has_text="Back").count() == 1
-
-
 def test_a_real_board_of_a_formation(visit: Open, tables: Path) -> None:
     real = "4,0,512,512/0,0,1024,256/0,2,2048,128/2,0,4096,64"  # rotated: the table has large tiles below
     page = visit(at(real, "?table=44-32"))
@@ -1088,9 +1080,11 @@ def test_keyboard_alone_light_and_dark(play: Open) -> None:
     expect(page.get_by_role("link", name="Skip to the board")).to_be_focused()
     page.keyboard.press("Enter")
     reached = set()
+    focused = """[document.activeElement].map(one =>
+      [one.textContent.trim() || one.ariaLabel, one.type, getComputedStyle(one).outlineStyle])[0]"""
     for _ in range(14):
         page.keyboard.press("Tab")
-        name, kind, outline = page.evaluate(FOCUSED)
+        name, kind, outline = page.evaluate(focused)
         reached.add(name)
         assert outline == "solid" or kind in ("range", "radio", "checkbox")
     assert {"New game", "Autoplay", "Set up a position"} <= reached
@@ -1114,12 +1108,6 @@ def test_keyboard_alone_light_and_dark(play: Open) -> None:
     until(page, f"dark => {colour} === dark", arg=dark)
     page.reload()
     until(page, f"dark => {colour} === dark", arg=dark)
-
-
-FOCUSED = """() => {
-  const one = document.activeElement;
-  return [one.textContent.trim() || one.ariaLabel, one.type, getComputedStyle(one).outlineStyle];
-}"""
 
 
 def test_a_win_that_is_not_certain_is_nowhere_100_percent(visit: Open, play: Open, table: Table) -> None:
