@@ -26,6 +26,14 @@ def table(request, solved):
         yield table
 
 
+def first(boards, allowed):
+    return allowed.argmax(axis=1)
+
+
+def sum_of_starts(rows):
+    return sum(row["start_probability"] * (row["policy_v"] or 0) for row in rows)
+
+
 @pytest.mark.parametrize("label", ["win", "score", "guaranteed"])
 def test_each_row_says_what_a_probe_says(table, label):
     game = table.game
@@ -72,16 +80,29 @@ def test_a_policy_has_values_of_its_own(solved):
     import polars
     from polars.testing import assert_frame_equal
 
+    for start in ("two-tiles", "4,0,0/0,2,0"):  # then games meet some boards in one orientation only
+        with open_table(solved(Game("2x3", 32, start=start))) as table:
+            judged = [judge(table, "random", symmetry=how, keep=True) for how in ("none", "canonical")]
+            same = [to_arrow(table, policy=one).read_all() for one in (*judged, "random")]
+            rows, value = same[0].to_pylist(), evaluate(table, "random").value
+        for other in same[1:]:
+            assert_frame_equal(*map(polars.from_arrow, (same[0], other)), rel_tol=1e-12)
+        for row in rows:
+            told = [row[f"policy_q_{way}"] for way in table.game.directions if row[f"q_{way}"] is not None]
+            assert row["policy_v"] == (pytest.approx(sum(told) / len(told), rel=1e-12) if told else None)
+        assert sum_of_starts(rows) == pytest.approx(value, rel=1e-9)
+
+
+def test_a_row_has_the_value_of_all_its_boards(solved):
+    """The starts add up to what the agent is worth; without one value of turned boards there is no column."""
     with open_table(solved(Game("2x3", 32))) as table:
-        judged = judge(table, "random", symmetry="none", keep=True)
-        same = [to_arrow(table, policy=one).read_all() for one in (judged, "random")]
-        rows, value = same[0].to_pylist(), evaluate(table, "random").value
-    assert_frame_equal(*map(polars.from_arrow, same), rel_tol=1e-12)
-    for row in rows:
-        told = [row[f"policy_q_{way}"] for way in table.game.directions if row[f"q_{way}"] is not None]
-        assert row["policy_v"] == (pytest.approx(sum(told) / len(told), rel=1e-12) if told else None)
-    start = sum(row["start_probability"] * (row["policy_v"] or 0) for row in rows)
-    assert start == pytest.approx(value, rel=1e-9)
+        turned, plain = (judge(table, first, symmetry=how, keep=True) for how in ("canonical", "none"))
+        rows = to_arrow(table, policy=turned).read_all().to_pylist()
+        assert sum_of_starts(rows) == pytest.approx(turned.value, rel=1e-12) != plain.value
+        with pytest.raises(
+            UsageError, match=r"turned boards, which share a row: read .* symmetry='canonical'"
+        ):
+            to_arrow(table, policy=plain)
 
 
 def test_a_discount_does_not_change_how_often_a_state_is_met(solved):
