@@ -299,9 +299,10 @@ def _of_orbits(judged: Judgement) -> Judgement:
     apart = most - least > ALIKE * np.maximum(np.abs(known.value[order[first]]), np.abs(most))
     if apart.any():
         at = int(apart.argmax())
+        board, ends = judged.game.unpack(int(keys[at])), (float(least[at]), float(most[at]))
         raise UsageError(
-            f"{judged.name} is worth {digits_text(float(least[at]))} to {digits_text(float(most[at]))} on "
-            f"{judged.game.format(judged.game.unpack(int(keys[at])))} and its turned boards, which share a row: "
+            f"{judged.name} is worth {' to '.join(map(digits_text, ends))} on {judged.game.format(board)} "
+            "and its turned boards, which share a row: "
             "read the values of boards from `visited` of the judgement, or judge with symmetry='canonical'"
         )
     found = Visited._make((0, *(column[order[first]] for column in known[1:])))
