@@ -8,7 +8,7 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
-from following import visits
+from following import slides_of, visits
 from tilebase import Game, evaluate, open_table, solve
 from tilebase.arrays import TableArrays
 from tilebase.datasets import columns, to_arrow, write_parquet
@@ -18,6 +18,10 @@ from tilebase.game.symmetry import canonical, orbit_size
 from tilebase.policies import judge
 
 GAMES = Game("2x3", 32), Game("2x2x2", 8), Game("2x3", 16, masks="..x/...|.../..x"), Game("2x2", goal_sum=30)
+
+
+def first(_, allowed):
+    return allowed.argmax(axis=1)
 
 
 @pytest.fixture(scope="module", params=GAMES, ids=str)
@@ -57,31 +61,31 @@ def test_each_row_says_what_a_probe_says(table, label):
 def test_visits_are_those_of_optimal_play(table):
     game = table.game
     rows = to_arrow(table, visits=True).read_all()
-
-    def best(board):
-        return () if game.has_goal_sum(board) else table.probe(Board(game, board)).best
-
-    met = visits(game, best)
+    met = visits(game, slides_of(game, "win"))
     for cells, visit in zip(rows["cells"].to_pylist(), rows["visits"].to_pylist(), strict=True):
         assert visit == pytest.approx(float(met.pop(tuple(cells), 0)), rel=1e-12), cells
     assert all(game.has_goal_sum(board) for board in met)
 
 
 def test_a_policy_has_values_of_its_own(solved):
-    """Those of random play follow from the file: a mean over the slides, and over the starts."""
+    """The starts add up to what it is worth; the values of random play are means over its slides."""
     import polars
     from polars.testing import assert_frame_equal
 
-    with open_table(solved(Game("2x3", 32))) as table:
-        judged = judge(table, "random", symmetry="none", keep=True)
-        same = [to_arrow(table, policy=one).read_all() for one in (judged, "random")]
-        rows, value = same[0].to_pylist(), evaluate(table, "random").value
-    assert_frame_equal(*map(polars.from_arrow, same), rel_tol=1e-12)
-    for row in rows:
-        told = [row[f"policy_q_{way}"] for way in table.game.directions if row[f"q_{way}"] is not None]
-        assert row["policy_v"] == (pytest.approx(sum(told) / len(told), rel=1e-12) if told else None)
-    start = sum(row["start_probability"] * (row["policy_v"] or 0) for row in rows)
-    assert start == pytest.approx(value, rel=1e-9)
+    for start in ("two-tiles", "4,0,0/0,2,0"):  # then games meet some boards in one orientation only
+        with open_table(solved(Game("2x3", 32, start=start))) as table:
+            judged = (
+                judge(table, "random", symmetry="none", keep=True),
+                judge(table, first, symmetry="canonical", keep=True),
+            )
+            found = [polars.from_arrow(to_arrow(table, policy=one).read_all()) for one in (*judged, "random")]
+        assert_frame_equal(found[0], found[2], rel_tol=1e-12)
+        for one, rows in zip(judged, found[:2], strict=True):
+            started = (rows["start_probability"] * rows["policy_v"]).sum()
+            assert started == pytest.approx(one.value, rel=1e-9)
+        for row in found[0].to_dicts():
+            told = [row[f"policy_q_{way}"] for way in table.game.directions if row[f"q_{way}"] is not None]
+            assert row["policy_v"] == (pytest.approx(sum(told) / len(told), rel=1e-12) if told else None)
 
 
 def test_a_discount_does_not_change_how_often_a_state_is_met(solved):
@@ -121,9 +125,8 @@ def test_files_tell_what_they_are(table, tmp_path):
     assert (about["kind"], about["command"]) == ("states", "a command")
     assert about["actions"] == list(table.game.directions)
     assert opened.metadata.row_group(0).column(0).compression == "ZSTD"
-    assert {int(path.stem) for path in (tmp_path / "data").iterdir()} == set(
-        pq.read_table(tmp_path / "data")["sum"].to_pylist()
-    )
+    sums = set(pq.read_table(tmp_path / "data")["sum"].to_pylist())
+    assert {int(path.stem) for path in (tmp_path / "data").iterdir()} == sums
 
 
 def test_duckdb_and_polars_read_it(solved, tmp_path):
@@ -146,12 +149,8 @@ def test_duckdb_and_polars_read_it(solved, tmp_path):
     ).fetchall()[0]
     assert (count, regret) == (rows, 0)
     assert best >= value > random
-    worse = duckdb.sql(
-        f"""
-        SELECT count(*), max(abs(s.q_left - a.v)) FROM '{tmp_path}/data/*.parquet' s
-        JOIN '{tmp_path}/after/*.parquet' a ON s.after_left = a.key
-        """
-    ).fetchall()[0]
+    both = f"FROM '{tmp_path}/data/*.parquet' s JOIN '{tmp_path}/after/*.parquet' a ON s.after_left = a.key"
+    worse = duckdb.sql(f"SELECT count(*), max(abs(s.q_left - a.v)) {both}").fetchall()[0]
     assert worse == (joined, 0)
     frame = polars.scan_parquet(tmp_path / "data" / "*.parquet")
     most = polars.max_horizontal("q_left", "q_right", "q_up", "q_down")
@@ -169,6 +168,7 @@ def test_what_is_wrong_is_said(solved, tmp_path, monkeypatch):
         ({"objective": "guaranteed", "visits": True}, "followed by a mean"),
         ({"objective": "score"}, "score"),
         ({"policy": judge(table, "random")}, "judge with keep=True"),
+        ({"policy": judge(table, first, symmetry="none", keep=True)}, "share a row: .*symmetry='canonical'"),
         ({"policy": judge(solved(GAMES[0]), "random")}, "judge it by win of 2x2, to 16, without returns"),
     ):
         with pytest.raises(UsageError, match=words):

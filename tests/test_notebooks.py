@@ -138,8 +138,9 @@ def test_counts_and_distributions(table):
     draw_distribution(
         axes, Distribution("length", "mine", {5: 1e-30, 8: 0.5, 9: 1e-9, 10: 0.5, 90: 2e-9}, 1, 9.0)
     )
+    assert axes.get_ylabel() == "probability"
     assert [bar.get_x() for bar in axes.patches] == [8, 9, 10]  # what lies between is drawn
-    assert axes.texts[-1].get_text() == "not drawn: 2e-7 % of games beyond both ends; mean 9"
+    assert axes.texts[-1].get_text() == "not drawn: 2e-7 % of games beyond the axis; mean 9"
 
 
 def test_commands_draw_values_and_regret(table, folder, capsys, printed):

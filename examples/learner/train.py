@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 
 from ntuples import Network
@@ -47,7 +48,7 @@ def win_rate(network: Network) -> float:
     return float(games.won.mean())
 
 
-def train(table: Table, checkpoints: tuple[int, ...]) -> list[dict[str, float]]:
+def train(table: Table, checkpoints: tuple[Fraction | int, ...]) -> list[dict[str, float]]:
     """Train, and return what was measured at each checkpoint."""
     network, games = Network(table.game), Simulator(table.game, GAMES)
     curve: list[dict[str, float]] = []
@@ -112,7 +113,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("board")
     parser.add_argument("goal", type=int)
     parser.add_argument("-o", "--output", type=Path, required=True, help="the picture: .svg, .png or .pdf")
-    parser.add_argument("--millions", type=int, nargs="+", default=CHECKPOINTS, help="slides at checkpoints")
+    parser.add_argument(
+        "--millions", type=Fraction, nargs="+", default=CHECKPOINTS, help="slides at checkpoints"
+    )
     given = parser.parse_args(arguments)
     try:
         game = game_of(given.board, given.goal)

@@ -41,8 +41,8 @@ class AgentOptions:
         Literal["canonical", "check", "none"] | None,
         Parameter(
             help="How a policy treats rotated and mirrored boards: alike, which is checked on some "
-            "(check, the default with --asked); differently (none, the default without); or it "
-            "receives only one of each orbit (canonical)."
+            "(check, the default with --asked or --returns, and for functions of arrays); differently (none, "
+            "the default for other functions); or it receives only one of each orbit (canonical)."
         ),
     ] = None
     asked: Annotated[

@@ -16,6 +16,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -31,8 +32,9 @@ from tilebase.files.parquet import load_pyarrow, parquet_file
 from tilebase.files.schema import columns_of
 from tilebase.files.source import new_folder
 from tilebase.game.game import Game
+from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.values import NEVER
-from tilebase.policies import Judgement, judge, optimal_visits
+from tilebase.policies import Judgement, Visited, judge, optimal_visits
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import LOCK
@@ -54,6 +56,8 @@ SPLITS = ("train", "validation", "test")
 """The parts of a data set by the number in the column ``split``: 8, 1 and 1 of 10 orbits."""
 NAMED = re.compile(r"\d{6,}(_\d{3,})?\.parquet", re.ASCII)
 """Matches the names of the files of `write_parquet`."""
+ALIKE = 1e-9
+"""Values of a policy that differ by less, as a part of the optimal value, differ by rounding."""
 META = "tilebase"
 """The name of the description in the metadata: game, objective, kind, version, command, as JSON."""
 
@@ -81,8 +85,8 @@ def to_arrow(
     visits:
         Whether to add the probability that a game of optimal play meets each state.
     policy:
-        A policy whose values of each `board` are added: a `Judgement` with ``keep=True`` and any symmetry,
-        or what `judge` takes, which must play turned boards alike.
+        A policy whose values are added: a `Judgement` with ``keep=True``, or what `judge` takes.  It must be
+        worth the same on turned boards, since a row stands for all of them.
     command:
         What is written into the metadata as the command that made the data.
 
@@ -90,7 +94,7 @@ def to_arrow(
     ------
     UsageError
         For another kind, visits of afterstates or of values that are not means, an objective that the table
-        lacks, a table of all boards, or a judgement of other values.
+        lacks, a table of all boards, or a judgement of other values or of turned boards that differ.
     MissingExtraError
         If pyarrow is not installed.
     """
@@ -175,8 +179,9 @@ class Columns:
         self._judged: Judgement | None = None
         if policy is not None:
             given = isinstance(policy, Judgement)
-            self._judged = policy if given else judge(table, policy, objective=objective, worst=0, keep=True)
-            _check_judged(self._judged, self.arrays)
+            judged = policy if given else judge(table, policy, objective=objective, worst=0, keep=True)
+            _check_judged(judged, self.arrays)
+            self._judged = _of_orbits(judged)
         own = ("policy_v", "policy_q_") if policy is not None else ()
         added = (*("visits",) * visits, *own, *("split",) * splits)
         self.columns = columns_of(self.arrays.game, states=kind == "states", added=added)
@@ -275,6 +280,34 @@ def _check_judged(judged: Judgement, arrays: TableArrays) -> None:
             "without returns"
         )
     judged.probe(np.zeros(0, dtype=np.uint64), encoding="keys")  # if its states were not kept, says so
+
+
+def _of_orbits(judged: Judgement) -> Judgement:
+    """Return what a judgement without symmetry tells of canonical boards, from any image that was met.
+
+    Raises `UsageError` if images of a board are worth different values, of which no mean fits all weights.
+    """
+    if judged.turned or not judged.states:
+        return judged
+    known, rows = judged.visited, np.arange(len(judged.visited.keys))[:, None]
+    keys, turn = judged.boards.canonical(known.keys)
+    q = np.empty_like(known.own_q)
+    q[rows, judged.boards.action_maps[turn]] = known.own_q
+    order = np.argsort(keys, kind="stable")
+    keys, first = np.unique(keys[order], return_index=True)
+    least, most = (by.reduceat(known.own_value[order], first) for by in (np.minimum, np.maximum))
+    apart = most - least > ALIKE * np.maximum(np.abs(known.value[order[first]]), np.abs(most))
+    if apart.any():
+        at = int(apart.argmax())
+        board, ends = judged.game.unpack(int(keys[at])), (float(least[at]), float(most[at]))
+        raise UsageError(
+            f"{judged.name} is worth {' to '.join(map(digits_text, ends))} on {judged.game.format(board)} "
+            "and its turned boards, which share a row: "
+            "read the values of boards from `visited` of the judgement, or judge with symmetry='canonical'"
+        )
+    found = Visited._make((0, *(column[order[first]] for column in known[1:])))
+    layer = found._replace(keys=keys, own_value=most, own_q=np.fmax.reduceat(q[order], first))
+    return replace(judged, turned=True, layers=(layer,))
 
 
 class Texts(NamedTuple):

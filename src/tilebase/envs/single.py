@@ -166,7 +166,8 @@ class GameEnv(Described, gymnasium.Env[Any, Any]):
         Parameters
         ----------
         seed:
-            The seed of all spawns from now on.  None: they continue.
+            The seed of all spawns from now on, by SplitMix64: a cell is at most 2^-27 more probable than
+            another.  None: they continue.
         options:
             ``{"board": board}``: begin with this state: a `Board`, its text, or an array of exponents.
 

@@ -117,9 +117,14 @@ def read_board(text: str, grid: Grid, walls: Collection[int], x: int, game: obje
         return tuple(int(digit, 16) for digit in stripped)
     words = split_cells(stripped)
     if len(words) != grid.cells:
+        key = (
+            f"; the key {stripped} is written {int(stripped):#x}"
+            if re.fullmatch("[0-9]{1,20}", stripped)
+            else ""
+        )
         raise BoardError(
             f"{text!r} has {count_of(len(words), 'cell')}; a {grid} board has {grid.cells}: "
-            "separate cells by blanks or commas and rows by /"
+            f"separate cells by blanks or commas and rows by /{key}"
         )
     try:
         return tuple(read_cell(word, cell, walls, x, game) for cell, word in enumerate(words))

@@ -471,7 +471,8 @@ def plot_distributions(found: Sequence[Distribution], path: Path | str, title: s
         panels = list(np.atleast_1d(figure.subplots(1, len(found))))
         for axes, one in zip(panels, found, strict=True):
             draw_distribution(axes, one)
-        panels[0].set_ylabel("probability")
+        for axes in panels[1:]:
+            axes.set_ylabel("")
         head(panels[0], title, "")
 
 
@@ -497,11 +498,12 @@ def draw_distribution(axes: Axes, one: Distribution) -> None:
         whole_ticks(axes.xaxis)
         axes.xaxis.set_major_formatter(formatter(number))
     axes.set_xlabel({"tile": "largest tile at the end", "length": "slides", "score": "score"}[one.name])
+    axes.set_ylabel("probability")
     _grid(axes)
     axes.set_ylim(bottom=0)
     note = f"mean {digits_text(one.mean, 6)}"
     if rest:
-        note = f"not drawn: {short_number(rest, 'probability')} of games beyond both ends; {note}"
+        note = f"not drawn: {short_number(rest, 'probability')} of games beyond the axis; {note}"
     axes.annotate(
         note, (1, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
         fontsize=9, color=GREY, ha="right",

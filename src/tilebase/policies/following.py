@@ -214,8 +214,8 @@ class Agent:
             at = int(wrong.argmax())
             raise UsageError(
                 f"the policy plays otherwise on {self._text(turned[at])} than on {self._text(keys[at])}, "
-                "which is the same board turned: judge it with the symmetry none, or with canonical, which "
-                "plays canonical boards only"
+                "which is the same board turned: judge it with --symmetry none (symmetry='none'), or with "
+                "canonical, which plays canonical boards only"
             )
 
     def _text(self, key: Any) -> str:
