@@ -238,7 +238,7 @@ def test_equal_large_tiles(solved: Callable[..., Path]) -> None:
     with open_table(solved(BIG)) as table:
         apart = table.probe("2,2,0/0,0,64/2,128,64")
         equal = "large tiles are equal (2 of 64), and the table does not know that they can merge"
-        assert apart.notes == (f"{equal}: down would merge them",)
+        assert apart.notes == (f"{equal}: up and down would merge them",)
         assert [slide.merges_large for slide in apart.slides] == [False, True]
         assert apart.slides[1].after.text == "0,0,0/0,2,64/4,128,64"  # as if they did not merge
         assert apart.value == table.probe("2,2,0/0,0,x/2,x,x").value
@@ -311,6 +311,7 @@ def test_the_largest_goal_comes_first(solved, tmp_path, printed):
         found = opened.probe("2,2,0/0,0,64/2,128,256", "win")
         values = [sort_key(one.value) for one in found.answers.values()]
         assert (list(found.answers), values) == (["a", "b"], sorted(values))
+        assert list(opened.probe("8,8,4/8,2,64/4,128,256", "win").answers) == ["b", "a"]  # a has lost
         found = opened.probe("2,2,0/0,0,64/2,128,256")
         meanings = [(name, one.meaning) for name, one in found.answers.items()]
         assert meanings == [("a", "probability to win"), ("b", "expected score")]

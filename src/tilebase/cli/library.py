@@ -83,7 +83,7 @@ def offer(board: str, shown: Shown, why: str = "") -> None:
 
 
 def offer_for_game(boards: Sequence[str]) -> str:
-    """Return which tables would judge how much of a written game, and the command for the first; or nothing.
+    """Return which tables would judge how much of a written game, and a command for the soonest; or nothing.
 
     Raises `BoardError` if one of the positions is no board.
     """
@@ -94,8 +94,9 @@ def offer_for_game(boards: Sequence[str]) -> str:
     if not found:
         return ""
     rows = [_row(fit) | {"of the game": share_text(count / len(asked))} for fit, count in found]
-    command = found[0][0].command(folder)
-    return f"These tables would judge parts of it:\n{table_text(rows)}The first: {command}\n"
+    soonest = min((fit for fit, _ in found), key=lambda fit: fit.expected.seconds)
+    command = soonest.command(folder)
+    return f"These tables would judge parts of it:\n{table_text(rows)}The soonest: {command}\n"
 
 
 def _row(fit: Fit) -> dict[str, str]:

@@ -83,18 +83,25 @@ def _review_folder(tables: TableFolder, text: str, objective: str | None, show: 
     found = review_game(tables.tables, text, objective)
     if not found.reviewed:
         sys.stdout.write(offer_for_game([move.board for move in found.moves]))
+    if not found.endgames:
         raise MissingBoardError(f"no table in {tables.path} knows a slide of this game")
     parts = {}
     for one in found.endgames:
         table = tables.tables[one.table]
         moves = found.moves[one.first - 1 : one.last]
         part = replace(found, meaning=table.meaning(objective), unit=table.unit(objective), moves=moves)
-        parts[f"moves {one.first:,} to {one.last:,}, {one.table}"] = part
+        named = f"moves {one.first:,} to {one.last:,}" if one.first < one.last else f"move {one.first:,}"
+        parts[f"{named}, {one.table}"] = part
     judged = {name: part for name, part in parts.items() if part.reviewed}
-    text = f"{table_text([_endgame(name, part) for name, part in judged.items()])}\n"
+    text = f"{table_text([_endgame(name, part) for name, part in judged.items()])}\n" if judged else ""
     text += "".join(f"{name}: {_described(part)}\n" for name, part in judged.items())
-    if others := [name for name in parts if name not in judged]:
-        text += f"known to a table, but no slide is judged: {'; '.join(others)}\n"
+    reasons = {
+        name: next((move.problem for move in part.unjudged), "the game ends here")
+        for name, part in parts.items()
+        if name not in judged
+    }
+    if reasons:
+        text += table_text([{"no slide is judged": name, "why": why} for name, why in reasons.items()])
     rows = [{"table": move.table} | row for move, row in zip(found.moves, _rows(found), strict=True)]
     show.write(rows, found.as_dict(), text=text, game=None)
     return 0

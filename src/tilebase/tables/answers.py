@@ -223,11 +223,11 @@ class Answer:
 
         Equal large tiles can merge on the real board, which the table ignores.
         """
-        equal = {} if isinstance(self.board, Board) else self.board.equal_tiles()
-        if not equal:
+        board = self.board
+        if isinstance(board, Board) or not (equal := board.equal_tiles()):
             return ""
         words = " and ".join(f"{count} of {tile_text(e)}" for e, count in sorted(equal.items()))
-        merging = " and ".join(slide.direction for slide in self.slides if slide.merges_large)
+        merging = " and ".join(one for one in board.game.directions if board.merges_large(one))
         text = f"large tiles are equal ({words}), and the table does not know that they can merge"
         return f"{text}: {merging} would merge them" if merging else text
 

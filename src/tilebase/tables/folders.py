@@ -163,14 +163,16 @@ def best_first(answers: Mapping[str, Answer]) -> dict[str, Answer]:
     """Return answers with the same meaning as neighbours, those for the largest goal first.
 
     To make a smaller tile is likelier, so values for different goals cannot be compared.  For one goal the
-    best value is first.  Answers that judge no slide (`Answer.unjudged`) are the last.
+    best value is first.  Chances that are lost, and then answers that judge no slide (`Answer.unjudged`), are
+    the last.
     """
     meanings = list(dict.fromkeys(one.meaning for one in answers.values()))
 
-    def place(item: tuple[str, Answer]) -> tuple[int, bool, int, float]:
+    def place(item: tuple[str, Answer]) -> tuple[Any, ...]:
         one = item[1]
         goal, _ = goal_of(one.board.game)
-        return meanings.index(one.meaning), bool(one.unjudged), -(goal or 0), -one.rank
+        lost = one.unit == "probability" and one.rank == -one.cost
+        return meanings.index(one.meaning), bool(one.unjudged), lost, -(goal or 0), -one.rank
 
     return dict(sorted(answers.items(), key=place))
 

@@ -484,7 +484,7 @@ def _turned(board: RealBoard, answer: Answer) -> Answer:
     slides: list[SlideAnswer] = []
     for slide in slides_by_rules(board) if answer.slides else ():
         assert slide.real is not None
-        merges = board.merges_large(slide.direction, slide.real)
+        merges = board.merges_large(slide.direction)
         slides.append(replace(slide, value=values[slide.direction], merges_large=merges))
     ordered = tuple(direction for direction in board.game.directions if direction in best)
     return replace(answer, board=board, slides=tuple(slides), best=ordered)

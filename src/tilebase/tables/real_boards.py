@@ -74,10 +74,7 @@ class RealBoard:
 
     def slides(self) -> dict[str, RealBoard]:
         """Return the boards after the slides that the game allows, without merges of large tiles."""
-        game, orientation = self.game, self.reading.orientation
-        coded = list(self.tiles)
-        for cell in self.reading.large:
-            coded[cell] = UNIQUE + cell
+        game, orientation, coded = self.game, self.reading.orientation, self._apart()
         found: dict[str, RealBoard] = {}
         for name, cells in game.slides(self.cells).items():
             direction = orientation.directions[name]
@@ -92,9 +89,14 @@ class RealBoard:
         large = {self.tiles[cell] for cell in self.reading.large} - {LARGE}
         return {e: self.tiles.count(e) for e in large if self.tiles.count(e) > 1}
 
-    def merges_large(self, direction: str, after: RealBoard) -> bool:
-        """Return whether a slide, after which the game has the board `after`, would merge two large tiles."""
-        return bool(self.equal_tiles()) and self.game.slide_any(self.tiles, direction, 0) != after.tiles
+    def merges_large(self, direction: str) -> bool:
+        """Return whether a slide merges a large tile, whether the game allows that slide or not."""
+        slid = (self.game.slide_any(board, direction, 0) for board in (self.tiles, self._apart()))
+        return bool(self.equal_tiles()) and len({board.count(0) for board in slid}) > 1
+
+    def _apart(self) -> list[int]:
+        """Return the tiles, with codes for the large ones that merge with no other tile."""
+        return [UNIQUE + cell if cell in self.reading.large else e for cell, e in enumerate(self.tiles)]
 
     def refusals(self) -> dict[str, str]:
         """As `Board.refusals`."""
