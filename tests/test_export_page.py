@@ -730,8 +730,9 @@ def test_a_real_board_may_be_rotated_and_mirrored(solved, visit, view) -> None:
     visit(table_folder)
     board = np.array([[0, 2, 4, 0], [2, 0, 2, 4], [16, 32, 64, 128], [256, 512, 1024, 2048]], dtype=object)
     made = np.array([[8, 0, 0, 0], [4, 0, 0, 2], *board[2:]], dtype=object)
+    equal = np.array([*board[:2], [16, 16, 64, 128], [64, 512, 1024, 2048]], dtype=object)
     with_x = np.where(board > 8, "x", board)
-    every = (board, board.T, with_x, with_x.T, made)
+    every = (board, board.T, with_x, with_x.T, made, equal, equal.T)
     turned = [np.rot90(one, turns).tolist() for one in every for turns in range(4)]
     texts = ["/".join(",".join(map(str, row)) for row in image) for image in turned]
     with open_table(table_folder) as table:
