@@ -823,7 +823,7 @@ def test_why_a_slide_is_not_judged(visit: Open, lines: list[str], row: str, sent
         expect(page.locator(".notes")).to_contain_text(sentence)
         assert page.locator(".slide .loss").all_inner_texts() == ["best", "best", "breaks the formation", ""]
         page.keyboard.press("ArrowDown")
-        expect(page.locator(".verdict")).to_have_text("The table does not know what down lost.")
+        expect(page.locator(".verdict")).to_have_text(f"Down is not judged: l{sentence[1:]}")
         assert page.locator(".drops").count() == 0
 
 
