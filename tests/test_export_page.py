@@ -588,6 +588,9 @@ def test_slides_that_are_not_allowed_say_why(solved, visit, view) -> None:
     expect(view.locator(".verdict")).to_contain_text(re.compile("(Left|Right|Up|Down) was the only slide."))
     expect(view.locator(".sitting")).to_have_count(0)  # which is neither best nor counted
     expect(view.locator(".mistakes")).to_contain_text("Your slides are kept here")
+    view.get_by_role("link", name="Play").click()
+    set_up(view, "0,0,2/0,0,x")  # in the real game, left goes on
+    expect(view.locator(".notice.end")).to_contain_text("No slide keeps the formation")
 
 
 def cut(data: bytes) -> bytes:

@@ -851,7 +851,10 @@ def test_the_trainer_hides_values_and_counts(visit: Open, table: Table) -> None:
             parts = page.get_by_text(re.compile("^(Where to begin|Threshold, export|Play again)"))
             assert "".join(text[0] for text in parts.all_inner_texts()) == "WTP"  # none far below the board
             page.get_by_role("button", name="Play again").click()
-    page.reload()  # which counts on
+    addressed(page, board(page))
+    page.reload()  # which counts on, and keeps the last slide
+    expect(verdict).to_contain_text("best slide")
+    expect(page.get_by_label("Undo (Z)")).to_be_enabled()
     expect(page.locator(".sitting")).to_contain_text("2 slides · 50.0 % best · ")
     accessible(page)
     page = visit(at("32,32,4/2,8,2/4,2,4", PLAY + "&view=train"))
@@ -989,6 +992,10 @@ def test_a_real_board_of_a_formation(visit: Open, tables: Path) -> None:
     expect(page.get_by_label("From")).to_be_visible()
     page.get_by_label("From").select_option("uniform")
     expect(page.get_by_label(re.compile("^Sum without large tiles, 2 to 108"))).to_be_visible()
+    drawn = [f"{row}/0,0,0,4{LOCKED}" for row in ("32,0,0,0", "0,0,2,0")]  # the second is judged
+    page.route("**/api/start*", lambda route: route.fulfill(json={"board": drawn.pop(0)}))
+    page.get_by_role("button", name="Start").click()
+    addressed(page, f"0,0,2,0/0,0,0,4{LOCKED}")
     page.get_by_role("link", name="Layers").click()
     expect(page.get_by_text("The tile 32 wins only on a goal cell")).to_be_visible()
     accessible(page)

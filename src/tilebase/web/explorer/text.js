@@ -156,3 +156,9 @@ export const ENDS = {
   lost: "No slide is left: the game is lost.",
   ended: "The game ends here: the horizon is reached.",
 };
+
+/** How a position ended, in a sentence: the real game goes on where slides only break the formation. */
+export function endText(state, refused) {
+  if (state === "lost" && Object.values(refused || {}).includes("breaks the formation")) return "No slide keeps the formation: the table ends here.";
+  return ENDS[state] || "";
+}

@@ -102,7 +102,7 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
   const game = useGame(info, objective);
   const [sums, reset] = useSitting(game);
   const lost = useNoting(game, "train");
-  useAddress(game, route, go, false);
+  useAddress(game, route, go, "train");
   const [drill, setDrill] = useState([]); // the board that is practised, and those after it
   const practise = async (boards) => {
     setDrill(boards);
