@@ -343,9 +343,7 @@ def test_every_module_that_the_page_imports_is_in_it(small: Path, tmp_path: Path
     page = (tmp_path / "page" / "index.html").read_text("utf-8")
     found = re.search(r'<script type="importmap">(.*?)</script>', page)
     assert found
-    modules = {
-        name: unquote(address.partition(",")[2]) for name, address in json.loads(found[1])["imports"].items()
-    }
+    modules = {name: unquote(url.partition(",")[2]) for name, url in json.loads(found[1])["imports"].items()}
     for name, text in modules.items():
         assert set(re.findall(r'(?:from|import\() ?"(.+?)"', text)) <= set(modules), name
         lines = [line for line in (WEB / name).read_text("utf-8").splitlines() if " from " not in line]
@@ -578,6 +576,8 @@ def test_slides_that_are_not_allowed_say_why(solved, visit, view) -> None:
     game = Game("2x3", 16, unmergeable=[5], masks="..x/...|.../..x")
     boards = Packed(visit(solved(game)), view).slides()
     board = next(one for one in boards if len(game.slides(one)) == 1)
+    set_up(view, "0,0,2/0,0,x")  # in the real game, left goes on
+    expect(view.locator(".notice.end")).to_contain_text("No slide keeps the formation")
     advice_on(view, game.format(board))
     for direction, why in game.refusals(board).items():
         slide = view.locator(".slide", has_text=direction.capitalize())
@@ -588,9 +588,6 @@ def test_slides_that_are_not_allowed_say_why(solved, visit, view) -> None:
     expect(view.locator(".verdict")).to_contain_text(re.compile("(Left|Right|Up|Down) was the only slide."))
     expect(view.locator(".sitting")).to_have_count(0)  # which is neither best nor counted
     expect(view.locator(".mistakes")).to_contain_text("Your slides are kept here")
-    view.get_by_role("link", name="Play").click()
-    set_up(view, "0,0,2/0,0,x")  # in the real game, left goes on
-    expect(view.locator(".notice.end")).to_contain_text("No slide keeps the formation")
 
 
 def cut(data: bytes) -> bytes:
