@@ -189,7 +189,7 @@ export function Slides({ info, answer, digits, unit, onSlide, stale, chosen, hid
 export const isChoice = ({ best, slides }) => best.length > 0 && slides.length > 1;
 
 /** Why no slide of a position is judged, in a note of its answer; undefined if one is. */
-export const reasonOf = ({ slides, notes }) => (slides.every(({ loss }) => loss === null) ? notes?.find((note) => /^(large tiles are|the table ends)/.test(note)) : undefined);
+const reasonOf = ({ slides, notes }) => (slides.every(({ loss }) => loss === null) ? notes?.find((note) => /^(large tiles are|the table ends)/.test(note)) : undefined);
 
 /** What a slide lost, in a sentence. */
 export function verdict(entry, made) {
