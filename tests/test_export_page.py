@@ -343,9 +343,7 @@ def test_every_module_that_the_page_imports_is_in_it(small: Path, tmp_path: Path
     page = (tmp_path / "page" / "index.html").read_text("utf-8")
     found = re.search(r'<script type="importmap">(.*?)</script>', page)
     assert found
-    modules = {
-        name: unquote(address.partition(",")[2]) for name, address in json.loads(found[1])["imports"].items()
-    }
+    modules = {name: unquote(url.partition(",")[2]) for name, url in json.loads(found[1])["imports"].items()}
     for name, text in modules.items():
         assert set(re.findall(r'(?:from|import\() ?"(.+?)"', text)) <= set(modules), name
         lines = [line for line in (WEB / name).read_text("utf-8").splitlines() if " from " not in line]
@@ -578,6 +576,8 @@ def test_slides_that_are_not_allowed_say_why(solved, visit, view) -> None:
     game = Game("2x3", 16, unmergeable=[5], masks="..x/...|.../..x")
     boards = Packed(visit(solved(game)), view).slides()
     board = next(one for one in boards if len(game.slides(one)) == 1)
+    set_up(view, "0,0,2/0,0,x")  # in the real game, left goes on
+    expect(view.locator(".notice.end")).to_contain_text("No slide keeps the formation")
     advice_on(view, game.format(board))
     for direction, why in game.refusals(board).items():
         slide = view.locator(".slide", has_text=direction.capitalize())
@@ -730,8 +730,9 @@ def test_a_real_board_may_be_rotated_and_mirrored(solved, visit, view) -> None:
     visit(table_folder)
     board = np.array([[0, 2, 4, 0], [2, 0, 2, 4], [16, 32, 64, 128], [256, 512, 1024, 2048]], dtype=object)
     made = np.array([[8, 0, 0, 0], [4, 0, 0, 2], *board[2:]], dtype=object)
+    equal = np.array([*board[:2], [16, 16, 64, 128], [64, 512, 1024, 2048]], dtype=object)
     with_x = np.where(board > 8, "x", board)
-    every = (board, board.T, with_x, with_x.T, made)
+    every = (board, board.T, with_x, with_x.T, made, equal, equal.T)
     turned = [np.rot90(one, turns).tolist() for one in every for turns in range(4)]
     texts = ["/".join(",".join(map(str, row)) for row in image) for image in turned]
     with open_table(table_folder) as table:

@@ -106,6 +106,7 @@ def test_a_mistake_is_kept_and_comes_back_until_it_was_right_three_times(context
         words = page.locator(".board [role=cell] .hidden").all_inner_texts()
         cells = [int(word.replace("empty", "0")) for word in words]
         slide(page, table.probe([cells[:3], cells[3:]]).best[0])
+        expect(page.get_by_text("Right, but this position counts again")).to_have_count(int(turn in (0, 2)))
         said(page, "0 positions" if turn == 4 else "1 position")
         if turn < 4:
             expect(page.locator("section.mistakes li")).to_contain_text("counts again from")

@@ -5,7 +5,7 @@ import { useGet } from "./api.js";
 import { MiniBoard, StillBoard } from "./board.js";
 import { Button, CopyLink, Facts, Headline, Icon, Notes, Notice } from "./parts.js";
 import { boardText, sumName } from "./rules.js";
-import { ENDS, capital, count, either, lessText, numberOf, several, valueText } from "./text.js";
+import { ENDS, capital, count, either, endText, lessText, numberOf, several, valueText } from "./text.js";
 import { placeWord } from "./tiles.js";
 
 const MOST_STEPS = 60;
@@ -67,7 +67,7 @@ function State({ info, route, go, digits, position, stale }) {
     </div>
     <div class="side">
       <section class="card">
-        ${position.value ? html`<${Headline} answer=${position} digits=${digits} stale=${stale} />` : html`<h2>${ENDS[position.state] || "No value is known."}</h2>`}
+        ${position.value ? html`<${Headline} answer=${position} digits=${digits} stale=${stale} />` : html`<h2>${endText(position.state, position.refused) || "No value is known."}</h2>`}
         <${Facts} items=${[[sumName(info), count(position.sum)], ["Largest tile", count(position.largest)], ["Slides", position.slides.length]]} />
         <${Refused} refused=${position.refused} />
         <${Notes} answer=${position} />

@@ -8,6 +8,7 @@ import {
 import { capital } from "./text.js";
 
 const BATCH = 500; // positions asked for at a time
+const DRAWS = 8; // positions that are drawn until slides of one are judged
 const MOST_GAMES = 20; // games that undo leads back to
 const UNKNOWN = "unknown"; // the end of a record whose last slide has no spawn, until the server tells
 
@@ -99,10 +100,13 @@ export class Game {
     return this.info.name;
   }
 
-  /** Begin with a start of the game, or with a position chosen as `options` say (see /api/start). */
+  /** Begin with a start of the game, or with a position chosen as `options` say (see /api/start): one whose slides are judged, if it is drawn soon. */
   async restart(seed, options = {}) {
     const turn = this.next();
-    const found = await get("start", { table: this.table, seed, by: "start", objective: this.objective, ...options });
+    const draw = (number) => get("start", { table: this.table, seed: seed + number, by: "start", objective: this.objective, ...options });
+    const isJudged = async ({ board }) => (await get("probe", { table: this.table, board, objective: this.objective })).slides.some(({ loss }) => loss !== null);
+    let found = await draw(0);
+    for (let number = 1; options.by && number < DRAWS && turn === this.turn && !(await isJudged(found)); number++) found = await draw(number);
     if (turn === this.turn) await this.begin(found.board, seed, !options.by);
   }
 

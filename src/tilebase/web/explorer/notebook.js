@@ -208,7 +208,7 @@ function daysOf(notes, least, now = Date.now()) {
   return days;
 }
 
-const clock = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+export const clock = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 function Accuracy({ notes, least }) {
   const days = daysOf(notes, least);
@@ -234,7 +234,7 @@ function imported(text) {
   return found.notes;
 }
 
-/** props: the table's `info`, and `onTry(boards)` to practise positions. */
+/** props: the table's `info`, and `onTry(positions)` to practise some of `positionsOf`. */
 export function Notebook({ info, onTry }) {
   const [least, setLeast] = useSetting("notebook.least", 0.001);
   const [said, say] = useState("");
@@ -255,7 +255,7 @@ export function Notebook({ info, onTry }) {
   const forget = () => confirm(t("Delete all notes, of every table?")) && deleteAll().then(() => say("The notebook is empty."), () => say(FORBIDDEN));
   return html`<section class="card mistakes" aria-labelledby="notebook">
     <div class="titles tight"><h2 id="notebook">Notebook</h2>
-      ${positions.length > 0 && html`<${Button} kind="main" icon="play" onClick=${() => onTry(positions.map(({ worst }) => worst.board))}>Practise<//>`}
+      ${positions.length > 0 && html`<${Button} kind="main" icon="play" onClick=${() => onTry(positions)}>Practise<//>`}
     </div>
     <p class="quiet">${problem || (notes.length ? `${several(notes.length, "slide")} of yours with this table. ${several(positions.length, "position")} to practise: each comes back until you were right ${RIGHT} times, at least ${REST / 60_000} minutes apart.` : "Your slides are kept here, in this browser. Positions in which you lose something come back.")}</p>
     <details><summary>Threshold, export, import, delete</summary>
@@ -278,7 +278,7 @@ export function Notebook({ info, onTry }) {
           <p><b class="loss-text">${lessText(worst.text)}</b>${times > 1 && `, ${times} mistakes`}${right > 0 && `, correct ${several(right, "time")} since`}${rests > Date.now() && `, counts again from ${clock(rests)}`}</p>
           <details><summary>Answer</summary>${capital(worst.slide)} lost ${worst.text}. Best was ${either(worst.best)}.</details>
           <div class="bar-of-buttons">
-            <${Button} onClick=${() => onTry([worst.board])}>Play again<//>
+            <${Button} onClick=${() => onTry([{ worst, rests }])}>Play again<//>
             <${Button} icon="close" kind="plain" label="Remove" onClick=${() => deleteOf(info.name, key)} />
           </div>
         </li>`,

@@ -188,10 +188,15 @@ export function Slides({ info, answer, digits, unit, onSlide, stale, chosen, hid
 /** Whether a slide can be judged: the best ones are known, and another one is allowed. */
 export const isChoice = ({ best, slides }) => best.length > 0 && slides.length > 1;
 
+/** Why no slide of a position is judged, in a note of its answer; undefined if one is. */
+const reasonOf = ({ slides, notes }) => (slides.every(({ loss }) => loss === null) ? notes?.find((note) => /^(large tiles are|the table ends)/.test(note)) : undefined);
+
 /** What a slide lost, in a sentence. */
 export function verdict(entry, made) {
   if (!made || !entry.answer.best.length) return "";
   if (!isChoice(entry.answer)) return `${capital(made.direction)} was the only slide.`;
+  const why = reasonOf(entry.answer);
+  if (why) return `${capital(made.direction)} is not judged: ${why}.`;
   if (made.loss === null) return `The table does not know what ${made.direction} lost.`;
   if (made.best) return `${capital(made.direction)} was ${entry.answer.best.length > 1 ? "one of the best slides" : "the best slide"}.`;
   return `${capital(made.direction)} lost ${made.loss_text}. Best was ${either(entry.answer.best)}.`;

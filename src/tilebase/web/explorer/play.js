@@ -10,7 +10,7 @@ import { useNoting } from "./notebook.js";
 import { Button, Choice, CopyLink, Facts, Headline, Icon, Live, Notes, Notice, Slides, directionOf, isChoice, letGo, useKeys, verdict } from "./parts.js";
 import { Setup } from "./setup.js";
 import { recall, remember, useSetting } from "./store.js";
-import { ENDS, apart, capital, count, gradeName, gradeOf, numberOf, sizeOf, valueText } from "./text.js";
+import { apart, capital, count, endText, gradeName, gradeOf, numberOf, sizeOf, valueText } from "./text.js";
 import { later, readRoute } from "./route.js";
 import { boardText, isFree, largestOf, mirrored, randomFor, sumName, turned } from "./rules.js";
 import { boardWords, placeWord } from "./tiles.js";
@@ -50,47 +50,47 @@ export function spoken(game, words) {
   if (before?.slide && !game.waits) parts.push(`${capital(before.slide)}.`);
   if (before?.spawn && !game.waits) parts.push(`New ${before.spawn.tile} in ${placeWord(before.spawn.cell, info.shape)}.`);
   if (game.waits) parts.push("Choose the next tile.");
-  if (game.end) parts.push(ENDS[game.end] || "");
+  if (game.end) parts.push(endText(game.end, game.answer?.refused));
   return [...parts, words, `${boardWords(cells, info.shape)}.`].filter(Boolean).join(" ");
 }
 
-const session = (table) => `game.${table}`;
+const session = (game, view) => `${view}.${game.table}`;
 
-/** Begin as the address says: with the game that this tab `keeps`, with the board, or with a new game. */
-export async function begin(game, board, keeps) {
-  const kept = keeps ? recall(session(game.table), null, "sessionStorage") : null;
+/** Begin as the address says: with the game that this tab keeps for a `view`, with the board, or with a new game. */
+export async function begin(game, board, view) {
+  const kept = view ? recall(session(game, view), null, "sessionStorage") : null;
   if (kept && kept.board === board) {
     try {
       game.seed = kept.seed;
       return game.load(kept.record, kept.at, kept.drawn);
     } catch {
-      remember(session(game.table), null, "sessionStorage"); // what is stored does not fit this table
+      remember(session(game, view), null, "sessionStorage"); // what is stored does not fit this table
     }
   }
   return game.attempt(() => (board ? game.begin(board) : game.restart(game.seed)));
 }
 
-function keep(game) {
+function keep(game, view) {
   const { record, at, seed, board, entries } = game;
-  if (entries.length < 2000) remember(session(game.table), { record, at, seed, board, drawn: entries[0].drawn }, "sessionStorage");
+  if (entries.length < 2000) remember(session(game, view), { record, at, seed, board, drawn: entries[0].drawn }, "sessionStorage");
 }
 
 const PAUSE = 350; // milliseconds between changes of the address: browsers refuse more than 100 in 30 seconds
 
 /** Follow the address: begin with its board, and write the board of the game into it. */
-export function useAddress(game, route, go, keeps) {
+export function useAddress(game, route, go, view) {
   const board = game.board;
   const written = useRef(null);
   const last = useRef(0);
   useEffect(() => {
-    if (written.current === null || (route.board && route.board !== written.current)) begin(game, route.board, keeps);
+    if (written.current === null || (route.board && route.board !== written.current)) begin(game, route.board, view);
   }, [route.board]);
   useLayoutEffect(() => {
     if (!board) return undefined;
     const write = () => {
       last.current = Date.now();
       written.current = board;
-      if (keeps) keep(game);
+      if (view) keep(game, view);
       if (readRoute().board !== board) go({ board }, { replace: true });
     };
     return later(write, Math.max(0, last.current + PAUSE - Date.now()));
@@ -157,7 +157,7 @@ export function Play({ info, route, go, objective, unit, digits, setDigits }) {
   const [tile, setTile] = useState(info.spawns[0].tile);
   const [editing, setEditing] = useState(false);
   const hints = useHints(game, tile, unit);
-  useAddress(game, route, go, true);
+  useAddress(game, route, go, "game");
   const lost = useNoting(game, "play");
   useAutoplay(game, auto, () => setAuto(false), speed);
   const slide = (direction) => {
@@ -228,8 +228,8 @@ export function Status({ game, tile, setTile }) {
       <${Choice} name="spawn" label="Tile" value=${tile} options=${tiles} onChange=${setTile} />
     </div>`;
   }
-  if (ENDS[game.end]) return html`<div class=${`notice end ${game.end}`} role="note"><p>${ENDS[game.end]}</p></div>`;
-  return null;
+  const end = endText(game.end, game.answer?.refused);
+  return end ? html`<div class=${`notice end ${game.end}`} role="note"><p>${end}</p></div>` : null;
 }
 
 /** What the last slide was worth, in a word and a sentence, or why it was not made; before the first, a `hint`. */

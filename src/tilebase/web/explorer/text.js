@@ -27,8 +27,8 @@ const power = (number) => number.toExponential(1).replace(".0e", "e").replace("e
 
 /** How good a slide was, in a word: by the part of the value that it lost. */
 export function gradeOf({ loss, best }, of) {
-  if (best) return "best";
   if (loss === null) return null;
+  if (best) return "best";
   const part = of ? loss / of : 1;
   return part < 0.001 ? "fine" : part < 0.01 ? "slip" : part < 0.05 ? "mistake" : "blunder";
 }
@@ -156,3 +156,9 @@ export const ENDS = {
   lost: "No slide is left: the game is lost.",
   ended: "The game ends here: the horizon is reached.",
 };
+
+/** How a position ended, in a sentence: the real game goes on where slides only break the formation. */
+export function endText(state, refused) {
+  if (state === "lost" && Object.values(refused || {}).includes("breaks the formation")) return "No slide keeps the formation: the table ends here.";
+  return ENDS[state] || "";
+}

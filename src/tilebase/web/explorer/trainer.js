@@ -3,7 +3,7 @@
 import { html, useState } from "./language.js";
 import { MiniBoard } from "./board.js";
 import { Game, newSeed } from "./game.js";
-import { Notebook, anyImage, useNoting, useOwnSlides } from "./notebook.js";
+import { Notebook, anyImage, clock, useNoting, useOwnSlides } from "./notebook.js";
 import { Button, Live, Notes, Notice, Slides, directionOf, isChoice, useKeys, verdict } from "./parts.js";
 import { GameBoard, Spawning, Status, Turn, Verdict, begin, spoken, useAddress, useGame } from "./play.js";
 import { sumName } from "./rules.js";
@@ -102,11 +102,12 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
   const game = useGame(info, objective);
   const [sums, reset] = useSitting(game);
   const lost = useNoting(game, "train");
-  useAddress(game, route, go, false);
-  const [drill, setDrill] = useState([]); // the board that is practised, and those after it
-  const practise = async (boards) => {
-    setDrill(boards);
-    await game.attempt(() => (boards.length ? game.begin(anyImage(boards[0], info)) : game.restart(newSeed())));
+  useAddress(game, route, go, "train");
+  const [drill, setDrill] = useState([]); // the position that is practised, with its `image`, and those after it
+  const practise = async ([first, ...others]) => {
+    const image = first && anyImage(first.worst.board, info);
+    setDrill(first ? [{ ...first, image }, ...others] : []);
+    await game.attempt(() => (first ? game.begin(image) : game.restart(newSeed())));
     document.querySelector(".stage").scrollIntoView({ block: "start" }); // the notebook is far below it
   };
   const fresh = () => practise(drill.slice(1));
@@ -121,12 +122,15 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
   if (!game.cells) {
     return html`<${Status} game=${{ problem: game.problem, again: () => begin(game, ""), info }} />${!game.problem && html`<p class="wait">Loading …</p>`}`;
   }
-  const last = verdict(game.entries[game.at - 1], Game.made(game.entries[game.at - 1]));
+  const before = game.entries[game.at - 1];
+  const last = verdict(before, Game.made(before));
+  const rests = before?.answer?.board === drill[0]?.image && Game.made(before)?.best && drill[0].rests > Date.now();
   const directions = game.answer?.slides.map((slide) => slide.direction);
   return html`<div class="play train">
     <div class="stage"><${GameBoard} game=${game} tile=${info.spawns[0].tile} onSlide=${(direction) => game.slide(direction)} /></div>
     <div class="side">
       <${Verdict} game=${game} hint=${"Which slide is best?"}><p class="run">Run <b>${count(sums.run)}</b></p><//>
+      ${rests && html`<p class="quiet">Right, but this position counts again from ${clock(drill[0].rests)}.</p>`}
       <${Status} game=${game} tile=${info.spawns[0].tile} />
       <div class="pad" role="group" aria-label="Slides">
         ${info.directions.map(

@@ -1,6 +1,6 @@
 // What a server would answer of a table, computed from its packed values: the views of the explorer ask for it.
 
-import { boardText, emptyCells, largestOf, mulberry32, tokensOf, withSpawn } from "../explorer/rules.js";
+import { boardText, cellsOf, emptyCells, largestOf, mulberry32, sameCells, slideTokens, tokensOf, withSpawn } from "../explorer/rules.js";
 import { between, lossText } from "../explorer/text.js";
 import { Problem } from "../explorer/api.js";
 import { BoardError, Rules } from "./moves.js";
@@ -57,7 +57,7 @@ export class Answers {
     const names = slides.map(({ direction }) => direction);
     const best = slides.filter((_, index) => found.best[index]).map(({ direction }) => direction);
     const cut = rules.cut(cells);
-    return this.#asGiven(image, {
+    return this.#doubted(this.#asGiven(image, {
       table: this.info.name, ...this.#document(shown(tokens, cells)), sum: rules.sum(cells), state: end || "play",
       largest: largestOf(shown(tokens, cells)), meaning: this.policy.header.objective.text,
       value: found.value, best, problem: end || best.length ? null : unknownWords(this.policy.header.thinned),
@@ -68,7 +68,7 @@ export class Answers {
       refused: Object.fromEntries(this.info.directions.filter((one) => !names.includes(one)).map((one) => [one, rules.refusal({ tokens, cells }, one)])),
       goal_cells: rules.goals, large_tiles: image.map((_, cell) => Number(large?.[image.indexOf(cell)] || 0)).filter(Boolean), orientation,
       notes: cut ? [cut] : [],
-    });
+    }));
   }
 
   /** An answer for a board that was rotated or mirrored: what it says is turned back. */
@@ -83,6 +83,20 @@ export class Answers {
       refused: Object.fromEntries(Object.entries(answer.refused).map(([one, why]) => [named[one], why])),
       goal_cells: answer.goal_cells.map((cell) => image[cell]),
     };
+  }
+
+  /** An answer that judges no slide where large tiles are equal, and says why, as `Answer.doubt` of a table. */
+  #doubted(answer) {
+    const { cells, slides, large_tiles, notes } = answer;
+    const number = (tile) => cells.filter((word) => word === String(tile)).length;
+    const equal = [...new Set(large_tiles)].filter((tile) => number(tile) > 1).sort((one, other) => one - other);
+    if (!equal.length) return answer;
+    const real = (direction) => cellsOf(slideTokens(tokensOf(cells), this.info.lines[direction]).tokens, cells);
+    const differs = (direction) => slides.some((slide) => slide.direction === direction && !sameCells(real(direction), slide.cells));
+    const merging = this.info.directions.filter(differs).join(" and ");
+    const words = equal.map((tile) => `${number(tile)} of ${tile}`).join(" and ");
+    const doubt = `large tiles are equal (${words}), and the table does not know that they can merge${merging && `: ${merging} would merge them`}`;
+    return { ...answer, slides: slides.map((slide) => ({ ...slide, loss: null, loss_text: "–", mistake: false })), notes: [doubt, ...notes] };
   }
 
   /** The values of slides, null if one is not held; which slides are the best; and the value of the position. */
