@@ -1,6 +1,6 @@
 // What a server would answer of a table, computed from its packed values: the views of the explorer ask for it.
 
-import { boardText, cellsOf, emptyCells, largestOf, mulberry32, sameCells, slideTokens, tokensOf, withSpawn } from "../explorer/rules.js";
+import { boardText, cellsOf, emptyCells, largestOf, mulberry32, slideTokens, tokensOf, withSpawn } from "../explorer/rules.js";
 import { between, lossText } from "../explorer/text.js";
 import { Problem } from "../explorer/api.js";
 import { BoardError, Rules } from "./moves.js";
@@ -91,9 +91,9 @@ export class Answers {
     const number = (tile) => cells.filter((word) => word === String(tile)).length;
     const equal = [...new Set(large_tiles)].filter((tile) => number(tile) > 1).sort((one, other) => one - other);
     if (!equal.length) return answer;
-    const real = (direction) => cellsOf(slideTokens(tokensOf(cells), this.info.lines[direction]).tokens, cells);
-    const differs = (direction) => slides.some((slide) => slide.direction === direction && !sameCells(real(direction), slide.cells));
-    const merging = this.info.directions.filter(differs).join(" and ");
+    const apart = (word) => word !== "x" && !large_tiles.includes(Number(word));
+    const empty = (direction, merges) => emptyCells(cellsOf(slideTokens(tokensOf(cells), this.info.lines[direction], merges).tokens, cells)).length;
+    const merging = this.info.directions.filter((one) => empty(one) !== empty(one, apart)).join(" and ");
     const words = equal.map((tile) => `${number(tile)} of ${tile}`).join(" and ");
     const doubt = `large tiles are equal (${words}), and the table does not know that they can merge${merging && `: ${merging} would merge them`}`;
     return { ...answer, slides: slides.map((slide) => ({ ...slide, loss: null, loss_text: "–", mistake: false })), notes: [doubt, ...notes] };
