@@ -36,9 +36,9 @@ import numpy.typing as npt
 from tilebase._kernels.jit import kernel, scalar
 
 BLOCK = (1 << 15, 1 << 12)
-"""A block ends after so many candidates, and after so many in a row that are no afterstates."""
+"""The most candidates of a block, and after how many in a row that are not afterstates it ends."""
 LIMIT = 60
-"""A counter learns from each bit as if it had seen so many at most."""
+"""The most bits that a counter counts: it learns from each later one as from the last of these."""
 FLAGS, KINDS, PAIRS, CELLS, EMPTIES, COUNTERS = np.cumsum(
     [1 << 16, 1 << 10, 18 << 8, 1 << 18, 1 << 9, 1 << 6]
 ).tolist()
@@ -91,7 +91,7 @@ class Coder(NamedTuple):
 
 
 def coder(cells: int) -> Coder:
-    """Return what `pack` works in, for boards of so many cells."""
+    """Return what `pack` works in, for boards of `cells` cells."""
     half = np.arange(4096) + 0.5
     logits = np.floor(256 * np.log(half / (4096 - half)) + 0.5)
     chances = np.floor(65536 / (1 + np.exp(-np.arange(-2048, 2048) / 256)) + 0.5)
@@ -188,15 +188,15 @@ def _is_candidate(space, board, empty, anything):
 
 @scalar
 def _find(key, space, coder):
-    """Put the board of a key; return whether it can be slid."""
+    """Put the board of a key; return whether it is a board of the game that can be slid."""
     found = True
     for cell in range(len(space.counts)):
         code = key >> space.shifts[cell] & (1 << space.bits) - 1
         index = 0
-        while space.codes[cell, index] != code:
+        while index + 1 < space.counts[cell] and space.codes[cell, index] != code:
             index += 1
         found &= _put(cell, index, space, coder)
-    return found
+    return found and coder.board[4, len(space.counts)] == key
 
 
 @scalar

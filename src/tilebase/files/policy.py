@@ -212,7 +212,7 @@ class Packer:
     def __init__(self, ranks: Ranks) -> None:
         self.game = ranks.game
         self._sides = (1 << len(self.game.directions)) - 1
-        self._space, self._coder = _space(ranks.game, ranks), page.coder(self.game.cells)
+        self._space, self._coder = _space(ranks), page.coder(self.game.cells)
 
     def blocks(
         self, total: int, keys: Array, places: Array, halvings: Array, loose: bool
@@ -232,8 +232,9 @@ class Packer:
             at += int(self._coder.state[page.NEXT])
 
 
-def _space(game: Game, ranks: Ranks) -> page.Space:
+def _space(ranks: Ranks) -> page.Space:
     """Return what the kernel has to know of the boards of a game."""
+    game = ranks.game
     opened = [cell for cell, codes in enumerate(ranks.codes) if len(codes) > 1]
     place = {cell: i for i, cell in enumerate(opened)}
     codes, halves = np.zeros((2, len(opened), max(map(len, ranks.codes))), dtype=np.int64)
@@ -288,7 +289,7 @@ class PolicyWriter:
     """
 
     def __init__(self, folder: Path, game: Game, largest: int) -> None:
-        self._folder, self._game, self._ranks = folder, game, Ranks(game, largest)
+        self._folder, self._ranks = folder, Ranks(game, largest)
         self.codes = self._ranks.codes
         self._packer = Packer(self._ranks)
         self.layers: list[tuple[int, int, float, float, bool]] = []
@@ -304,7 +305,8 @@ class PolicyWriter:
 
     def add(self, total: int, keys: Array, scale: Scale, halvings: Array) -> None:
         """Add the afterstates of a sum: ascending keys, and the cells of values, sentinels first."""
-        loose = any(self._game.sum(board) == total for board in self._game.start_afters or ())
+        game = self._ranks.game
+        loose = any(game.sum(board) == total for board in game.start_afters or ())
         begin = len(self._index)
         for at, data in self._packer.blocks(total, keys, scale.places[FIRST:], halvings[FIRST:], loose):
             self._file.write(data)

@@ -32,7 +32,7 @@ FORMAT, VERSION = "tilebase game", 1
 REPLAY, POSITIONS = "2048verse replay", "positions"
 """The forms other than that of a saved game."""
 NOTEBOOK = "tilebase notebook"
-"""What the trainer's notebook calls itself, which is no game."""
+"""What the trainer's notebook calls itself, which is not a game."""
 READ = (
     "a game is a file that tilebase play -o or the explorer saved, a replay of 2048verse.com, or a list of "
     "positions, one a line, such as 2,0/4,2"

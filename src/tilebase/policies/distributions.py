@@ -345,12 +345,13 @@ def _agent(table: Table, policy: Any, objective: str | None, name: Any, symmetry
 
     Raises `UsageError` for a table of another game.
     """
-    asked, built_in = asked_policy(policy, table.game, name, objective), isinstance(policy, str | Table)
-    unknown = objective is not None and find_objective(table.objectives, objective) is None
-    if unknown and isinstance(policy, Table):
-        policy.objective(objective)  # raises unless it has it
+    asked = asked_policy(policy, table.game, name, objective)
+    playing = policy if isinstance(policy, Table) else None
+    built_in = playing is not None or isinstance(policy, str)
+    if playing and objective is not None and find_objective(table.objectives, objective) is None:
+        playing.objective(objective)  # raises unless it has it
     if built_in:
-        local_folder(policy if isinstance(policy, Table) else table)
+        local_folder(playing or table)
     symmetry = symmetry or usual_symmetry(table, policy) or ("canonical" if built_in else "none")
     return Agent(asked.boards, asked, symmetry, BATCH, again=not built_in)
 

@@ -1,7 +1,7 @@
 // The blocks of a policy: which boards are afterstates, and where their values lie.  src/tilebase/_kernels/page.py writes them.
 
 const HALVINGS = 15;
-const LIMIT = 60; // a counter learns from a bit as if it had seen at most so many
+const LIMIT = 60; // the most bits that a counter counts
 const [FLAGS, KINDS, PAIRS, CELLS, EMPTIES, COUNTERS] = [65536, 66560, 71168, 333312, 333824, 333888]; // where each kind of counters begins, but the first
 const EVEN = 1 << 15; // the probability 1/2, and the first weights, in 65536ths
 const MOST_WEIGHT = 1 << 18;
@@ -76,7 +76,7 @@ class Bits {
 /** The boards that a slide can leave, in the order of their ranks, by the cells that may hold several codes. */
 export class Boards {
   constructor(ranks, { block, info: { directions, lines }, rules: { symmetries } }) {
-    this.block = block; // it ends after so many boards, and after so many in a row that are no afterstates
+    this.block = block; // the most boards of a block, and after how many in a row that are not afterstates it ends
     const opened = [...ranks.codes.keys()].filter((cell) => ranks.codes[cell].length > 1);
     this.cells = opened.length;
     const place = new Map(opened.map((cell, index) => [cell, index]));
