@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from tilebase._kernels import jit, matrices
 from tilebase._kernels.packed import packed
 from tilebase.costs import passes as costs
 from tilebase.costs.rates import RATES, of_cores
-from tilebase.dense import layers
+from tilebase.dense import layers, sizes
 from tilebase.dense import passes as dense
 from tilebase.dense import plan as plans
 from tilebase.dense.backends import bits
@@ -103,10 +104,18 @@ def test_bits_are_the_bytes(game, tmp_path, whole):
 
 
 @GAMES
-def test_windows_change_nothing(game, tmp_path, whole):
-    for spare in (0.0, 0.3):
+@pytest.mark.parametrize("pages", [False, True])
+def test_windows_change_nothing(game, pages, tmp_path, monkeypatch, whole):
+    """Also where matrices begin with a page, as in large layers, and a window is read ahead."""
+    expected, used = whole(game), Counter()
+    monkeypatch.setattr(sizes, "PAGED", 0 if pages else 1 << 40)
+    for owner, name in ((layers.system, "bypass_cache"), (bits.Bits, "two_windows")):
+        real = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *of, do=real, name=name: used.update([name]) or do(*of))
+    for spare in (0.0, 0.3, 1.0) if pages else (0.0, 0.3):
         memory = least_memory(game, spare=spare)
-        assert solved(tmp_path / f"{spare}", game, memory=memory) == whole(game)
+        assert solved(tmp_path / f"{spare}", game, memory=memory) == expected
+    assert len(used) == 2 or not pages
 
 
 def test_a_window_is_smaller_than_a_layer(tmp_path, monkeypatch):

@@ -30,6 +30,7 @@ from tilebase.files.run import Journal
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, Backup
 from tilebase.objectives.results import ChunkSummary
+from tilebase.runtime import system
 from tilebase.runtime.documents import text, understood, whole
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.storage import open_own, publish, storage_errors, write_all
@@ -62,7 +63,11 @@ class Memory:
         return self._spare.pop() if self._spare else self._new()
 
     def _new(self) -> Array:
-        return np.empty(self._size, dtype=self._dtype)
+        """Return a buffer that begins with a page: so files can be read into it past the system's cache."""
+        count = self._size * self._dtype.itemsize
+        memory = np.empty(count + system.PAGE_BYTES, dtype=np.uint8)
+        begin = -memory.ctypes.data % system.PAGE_BYTES
+        return memory[begin : begin + count].view(self._dtype)
 
     def give(self, buffer: Array) -> None:
         """Take back a buffer."""
@@ -125,7 +130,7 @@ class DenseLayer:
         self.load(values)
 
     def load(self, values: Array) -> None:
-        if values.base is not self._buffer:
+        if not np.may_share_memory(values, self._buffer):
             self.values[FIRST:] = values
 
 
@@ -237,7 +242,7 @@ class RawLayer:
 
         def fill(at: int, piece: Array) -> None:
             with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
-                file.seek((begin + at) * self.dtype.itemsize)
+                self._seek(file, begin + at, piece)
                 _read_into(file, piece)
 
         self._piecewise(fill, values, mapped)
@@ -248,11 +253,18 @@ class RawLayer:
 
         def write(at: int, piece: Array) -> None:
             with storage_errors(self.path), open_own(self.path, "r+b", 0) as file:
-                file.seek((begin + at) * self.dtype.itemsize)
+                self._seek(file, begin + at, piece)
                 write_all(file, piece)
 
         self._piecewise(write, values, mapped)
         self.work.written += values.nbytes
+
+    def _seek(self, file: Any, begin: int, values: Array) -> None:
+        """Go to the place of values, whose bytes then go past the system's cache if they are whole pages."""
+        place = begin * self.dtype.itemsize
+        if not (place | values.nbytes | values.ctypes.data) % system.PAGE_BYTES:
+            system.bypass_cache(file.fileno())
+        file.seek(place)
 
     def _piecewise(
         self, do: Callable[[int, Array], None], values: Array, mapped: Callable[..., Iterable[None]]

@@ -14,6 +14,7 @@ from tilebase.dense.index import Part, PerfectIndex, cut_into_parts
 from tilebase.dense.steps import Range, within
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
+from tilebase.runtime.system import PAGE_BYTES
 
 Array = npt.NDArray[Any]
 
@@ -36,6 +37,8 @@ LISTS = 13
 """Lists of half boards there."""
 JOB_BOARDS = 1 << 22
 """Least boards of a job, if the pass has as many; a matrix is not cut."""
+PAGE, PAGED = PAGE_BYTES // 8, 1 << 20
+"""Of a layer of at least `PAGED` words, each matrix begins at a multiple of `PAGE` words."""
 
 
 Conditions = tuple[frozenset[tuple[int | None, ...]], ...]
@@ -214,10 +217,12 @@ class Matrices:
         self.wide = _words(self.columns) * (self.rows > 0)
         self.boards = (self.rows * self.columns).sum(axis=1)
         words = self.rows * self.wide
-        self._sizes = words.sum(axis=1)
-        ends = np.cumsum(words).reshape(words.shape)
-        self.at = np.where(words > 0, ends - words, -1)
-        self.size = int(ends[-1, -1])
+        page = PAGE if words.sum() >= PAGED else 1
+        self._sizes = -(-words.sum(axis=1) // page) * page
+        ends = np.cumsum(self._sizes)
+        begins = (ends - self._sizes)[:, None] + np.cumsum(words, axis=1) - words
+        self.at = np.where(words > 0, begins, -1)
+        self.size = int(ends[-1])
 
     def window(self, sums: Range) -> Matrices:
         """Return the matrices of some sums of outer halves alone."""

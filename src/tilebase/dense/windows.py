@@ -15,7 +15,7 @@ twice; the states are written; the afterstates are in no file.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from tilebase.dense.backends.bits import WORD, BitLayer, Bits
 from tilebase.dense.backends.protocol import Tell
-from tilebase.dense.layers import RawLayer, joined_checksum, released_on_error
+from tilebase.dense.layers import Memory, RawLayer, joined_checksum, released_on_error
 from tilebase.dense.sizes import Matrices
 from tilebase.dense.steps import ALL, SHARES, Range, Source, Step, spawned
 from tilebase.dense.values import LayerValues, checksum_parts
@@ -39,11 +39,11 @@ ADDED = 0.1
 
 
 class InWindows(Stored[BitLayer, RawLayer]):
-    """States as bits in files; a window has at most so many `words`, and the least one of `Words`."""
+    """States as bits in files; a window has at most so many `words`, and at least the `least` of `Words`."""
 
-    def __init__(self, pool: Pool, words: int, bits: Bits, *arguments: Any) -> None:
+    def __init__(self, pool: Pool, words: int, least: int, bits: Bits, *arguments: Any) -> None:
         super().__init__(bits, *arguments)
-        self._bits, self._pool, self._words = bits, pool, words
+        self._bits, self._pool, self._words, self._least = bits, pool, words, least
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         states = self._store(total, part_path(self._path(total)))
@@ -66,15 +66,25 @@ class InWindows(Stored[BitLayer, RawLayer]):
         exponents = sorted(spawned(self._index.game, afters.total), reverse=True)
         if not exponents:
             self._bits.fold_window({}, ALL, afters, self._work, shares.next(SHARES[Step.FOLD]))
+        ahead = self._least <= self._bits.half_window
+        words = self._bits.half_window if ahead else self._words
+        parts = []
         for exponent in exponents:
             total, more = afters.total + 2**exponent, 1 << (exponent - 1)
             above = self._bits.by_top(total)
-            ranges = above.cut(self._words, more)
+            ranges = above.cut(words, more)
             self._count(above, len(ranges))
             for sums in ranges:
-                window = above.window(Range(sums.begin, sums.end + more))
                 share = SHARES[Step.FOLD] / len(exponents) * _part(afters.map.window(sums), afters.map)
-                states = {exponent: self._read(total, window)}
+                window = above.window(Range(sums.begin, sums.end + more))
+                parts.append((exponent, sums, share, total, window))
+        memory = self._bits.two_windows() if ahead else nullcontext()
+        # The next window is read while the last one narrows afterstates.
+        with memory as half, Pool(1) as reader:
+            read = reader.map(lambda part: self._read(*part[3:], half), parts, ahead)
+            for exponent, sums, share, *_ in parts:
+                with self._disk():
+                    states = {exponent: next(read)}
                 self._bits.fold_window(states, sums, afters, self._work, shares.next(share))
                 states.clear()  # before memory for the next window is asked for
 
@@ -107,12 +117,11 @@ class InWindows(Stored[BitLayer, RawLayer]):
         self._bits.slide_window(afters, won, self._work, tell)
         return won
 
-    def _read(self, total: int, window: Matrices) -> BitLayer:
+    def _read(self, total: int, window: Matrices, memory: Memory | None) -> BitLayer:
         """Return a window of states."""
-        layer = self._bits.window(total, window)
+        layer = self._bits.window(total, window, memory)
         if total in self._states:
-            with self._disk():
-                self._states[total].read_at(window.first, layer.data, self._pool.map)
+            self._states[total].read_at(window.first, layer.data)
         else:  # no board has this sum, or all boards of it count for nothing
             layer.fill(self._above(total))
         return layer

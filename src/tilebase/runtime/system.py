@@ -20,6 +20,8 @@ from tilebase.errors import ResourceError
 
 AS_IT_IS = os.O_NONBLOCK
 """The flag for any file: opening a pipe does not wait for its other end."""
+PAGE_BYTES = 4096
+"""Files are read and written past the system's cache in multiples of this."""
 DIE_WITH_PARENT = 1
 """Linux's PR_SET_PDEATHSIG."""
 
@@ -43,6 +45,16 @@ def let_go(descriptor: int, begin: int, end: int) -> None:
     """
     if hasattr(os, "posix_fadvise"):
         os.posix_fadvise(descriptor, begin, end - begin, os.POSIX_FADV_DONTNEED)
+
+
+def bypass_cache(descriptor: int) -> None:
+    """Let an open file be read and written without copies in the system's cache, where file and system can.
+
+    Memory, place and length of all that follows must be whole pages.
+    """
+    if direct := getattr(os, "O_DIRECT", 0):
+        with suppress(OSError):  # not every kind of file system can
+            fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | direct)
 
 
 def flush(path: Path) -> None:

@@ -6,7 +6,8 @@ nobody keeps.  Layers are in memory, or all but one are in files and read in win
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +21,7 @@ from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import JobRunner, packed_spawns
 from tilebase.dense.index import Part, PerfectIndex
 from tilebase.dense.layers import Memory
-from tilebase.dense.sizes import LISTS, MATRICES, Matrices, Words, outer_and_inner
+from tilebase.dense.sizes import LISTS, MATRICES, PAGE, Matrices, Words, outer_and_inner
 from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step
 from tilebase.dense.tables import AllSpawns, DenseRules, Side
 from tilebase.game.game import Cells
@@ -67,7 +68,7 @@ class BitLayer:
         return self.data
 
     def load(self, values: Array) -> None:
-        if values.base is not self.words:
+        if not np.may_share_memory(values, self.words):
             self.data[:] = values
 
     def fill(self, value: Any) -> None:
@@ -117,6 +118,8 @@ class Bits:
         self._alike = _are_alike(rules.index)
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
         self._windows = Memory(WORD, window + 1)
+        self.half_window = max(0, (window + 1) // 2 // PAGE * PAGE - 1)
+        """The words of a window where the memory of one is that of two (`two_windows`)."""
         self._scratch = [scratch(words, rules.index.parts) for _ in range(pool.threads)]
         self._pool, self._runner = pool, JobRunner(pool, self._scratch)
         # Packed: that compiles faster.  Spawns read the halves class by class, where it would cost a third.
@@ -132,9 +135,20 @@ class Bits:
         assert source.blocks == WHOLE, "a window of bits is cut by `window`"
         return BitLayer(source.total, self.by_top(source.total), self, self._memory)
 
-    def window(self, total: int, blocks: Matrices) -> BitLayer:
+    def window(self, total: int, blocks: Matrices, memory: Memory | None = None) -> BitLayer:
         """Return the memory for a window of a layer, of at most the words that were said."""
-        return BitLayer(total, blocks, self, self._windows)
+        return BitLayer(total, blocks, self, memory or self._windows)
+
+    @contextmanager
+    def two_windows(self) -> Iterator[Memory]:
+        """Give the memory of a window as that of two."""
+        buffer, memory = self._windows.take(), Memory(WORD, self.half_window + 1)
+        memory.give(buffer[self.half_window + 1 :])
+        memory.give(buffer[: self.half_window + 1])
+        try:
+            yield memory
+        finally:
+            self._windows.give(buffer)
 
     def by_top(self, total: int) -> Matrices:
         """Return where the matrices of a layer begin, as states and afterstates lie."""
