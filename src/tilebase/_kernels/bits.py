@@ -457,7 +457,7 @@ def slide_columns(sums, units, left, right, bottom, mirrors, alike, afters, colu
             _write_slides(h, units, left, right, mirrors, afters.words, columns, scratch)
         else:
             wide = words_of(right.begins[units - low + 1] - right.begins[units - low])
-            rearrange(low, units, left, right, bottom, afters, most, scratch.other, scratch)
+            rearrange(low, units, left, right, bottom, afters, most, False, scratch.other, scratch)
             space_rows(scratch.rows_at, left.begins[low + 1] - left.begins[low], wide)
             _write_slides(h, units, left, right, mirrors, scratch.other, columns, scratch)
 
@@ -472,9 +472,11 @@ def slide_rows(sums, units, top, bottom, right, mirrors, alike, columns, layer, 
     for h in sums:
         if h > middle_of(units, mirrors.halves):
             continue
-        rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch)
+        rearrange(h, units, top, bottom, right, columns, most, False, scratch.other, scratch)
         if alike:
-            _or_rows(h, units, top, bottom, most, columns, scratch, False)
+            wide = words_of(bottom.begins[units - h + 1] - bottom.begins[units - h])
+            space_rows(scratch.to, top.begins[h + 1] - top.begins[h], wide)
+            _or_rows(h, units, top, bottom, most, columns, scratch.other, scratch)
         else:
             find_rows(h, top, layer, scratch.rows_at)
             _or_slides(h, units, top, bottom, mirrors, layer.words, scratch.other, scratch)
@@ -482,30 +484,43 @@ def slide_rows(sums, units, top, bottom, right, mirrors, alike, columns, layer, 
         # The image beyond the middle: its afterstates were not worked out, and nobody reads them.
         if mirrors.halves and h < units - h <= last_of(units, True, mirrors):
             _store(units - h, units, top, bottom, mirrors, scratch.other, layer, scratch)
+            if alike:  # a window of `columns` may have the image alone
+                find_rows(units - h, top, layer, scratch.to)
+                _or_rows(units - h, units, top, bottom, most, columns, layer.words, scratch)
 
 
 @scalar
-def _or_rows(h, units, outer, inner, most, layer, scratch, back):
-    """Add a matrix of a layer to ``scratch.other``, or the other way `back`."""
-    at, wanted, other = scratch.at, scratch.wanted, scratch.other
-    g = units - h
-    wide = words_of(inner.begins[g + 1] - inner.begins[g])
+def _or_rows(h, units, outer, inner, most, layer, out, scratch):
+    """Add a matrix of a layer, if this has it, to `out`, where its rows begin as ``scratch.to`` says."""
+    at, to, wanted = scratch.at, scratch.to, scratch.wanted
+    there = -1
+    for k in range(layer.at.shape[1]):
+        there = max(there, layer.at[h, k])
+    if there < 0:
+        return
     find_rows(h, outer, layer, at)
-    count_columns(h, outer, g, inner, most, wanted)
+    count_columns(h, outer, units - h, inner, most, wanted)
     for row in range(outer.begins[h + 1] - outer.begins[h]):
-        if back:
-            or_row(layer.words, at[row], other, row * wide, words_of(wanted[row]))
-        else:
-            or_row(other, row * wide, layer.words, at[row], words_of(wanted[row]))
+        or_row(out, to[row], layer.words, at[row], words_of(wanted[row]))
 
 
 @kernel()
-def join_columns(sums, units, top, bottom, right, mirrors, columns, layer, scratch):
-    """Add to states of `layer`, after `slide_rows`, what slides along other columns win."""
+def join_columns(sums, units, top, bottom, right, mirrors, alike, columns, layer, scratch):
+    """Add to states of `layer`, after `slide_rows`, what slides along other columns win.
+
+    Where mirror images are `alike`, rows win the same of the images.
+    """
     most = last_of(units, mirrors.parts, mirrors)
+    to, begins, ends, other = scratch.to, scratch.known, scratch.wanted, scratch.other
     for h in sums:
-        rearrange(h, units, top, bottom, right, columns, most, scratch.other, scratch)
-        _or_rows(h, units, top, bottom, most, layer, scratch, True)
+        wide = words_of(bottom.begins[units - h + 1] - bottom.begins[units - h])
+        find_rows(h, top, layer, to)
+        rearrange(h, units, top, bottom, right, columns, most, True, other, scratch)
+        for row in range(top.begins[h + 1] - top.begins[h]):
+            begin = begins[row]
+            or_row(layer.words, to[row] + begin, other, row * wide + begin, ends[row] - begin)
+        if alike:
+            _or_rows(h, units, top, bottom, most, columns, layer.words, scratch)
 
 
 # -- reading -------------------------------------------------------------------------------------

@@ -349,18 +349,20 @@ def or_row(out, to, source, row, wide):
 # -- the order of the other side's halves ------------------------------------------------------
 
 
-@linked(types.void, N, N, Half, Half, Half, Matrices, N, WORDS, MatrixScratch)
-def rearrange(h, units, outer, inner, from_inner, layer, most, out, scratch):
+@linked(types.void, N, N, Half, Half, Half, Matrices, N, types.boolean, WORDS, MatrixScratch)
+def rearrange(h, units, outer, inner, from_inner, layer, most, some, out, scratch):
     """Write the matrix with the outer halves x, y and the inner halves z, w to `out`.
 
     It is taken from matrices with the outer halves x, z and the inner halves y, w, as long as these have at
-    most the sum `most`; the boards of those that `layer` has not are not won.
+    most the sum `most`; the boards of those that `layer` has not are not won.  If only `some` are wanted, the
+    words of a row before and behind those that `layer` has are not written: these begin with the word
+    ``scratch.known`` of a row and end before ``scratch.wanted``.
     """
-    runs = scratch.runs
+    runs, begins, ends = scratch.runs, scratch.known, scratch.wanted
     x, y, z, w = outer.first, outer.second, inner.first, inner.second
     left = units - h
     wide = words_of(inner.begins[left + 1] - inner.begins[left])
-    to = 0
+    row = 0
     # The rows of `out` by the classes of x and y; all rows of one pair of classes read the same blocks.
     for kx in range(len(x.sums)):
         ky = class_with(y, h - x.sums[kx])
@@ -368,27 +370,39 @@ def rearrange(h, units, outer, inner, from_inner, layer, most, out, scratch):
             continue
         # The columns of such a row are blocks by the class of z, and so of w.  In the source, the sum of x
         # and z says in which matrix the block is, x and z in which row it begins, y and w in which column.
-        blocks = 0
+        blocks, before, columns, end = 0, 0, 0, 0
         for kz in range(len(z.sums)):
             kw = class_with(w, left - z.sums[kz])
             s = x.sums[kx] + z.sums[kz]
             if kw >= 0 and s <= most:
+                columns += z.counts[kz] * w.counts[kw]
+                if layer.at[s, kx] >= 0:
+                    end = columns
+                elif some and not end:
+                    before = columns
+                    continue
                 runs[blocks, BEGIN] = layer.at[s, kx]
                 runs[blocks, APART] = layer.wide[s, kx]
                 runs[blocks, COLUMN] = from_inner.firsts[ky, kw] - from_inner.begins[units - s]
                 runs[blocks, ROWS] = z.counts[kz]
                 runs[blocks, WIDTH] = w.counts[kw]
                 blocks += 1
+        while some and blocks and runs[blocks - 1, BEGIN] < 0:
+            blocks -= 1
+        if not blocks:
+            before = 0
         # One row for each filling of x and y.
         for ix in range(x.counts[kx]):
             for iy in range(y.counts[ky]):
-                _gather_row(layer.words, runs, blocks, ix, iy, out, to)
-                to += wide
+                _gather_row(layer.words, runs, blocks, ix, iy, out, row * wide, before)
+                if some:
+                    begins[row], ends[row] = before >> 6, words_of(end)
+                row += 1
 
 
 @scalar
-def _gather_row(words, runs, blocks, ix, iy, out, to):
-    """Write a row from runs of bits, one below the other in each block.
+def _gather_row(words, runs, blocks, ix, iy, out, to, before):
+    """Write a row from runs of bits, one below the other in each block; so many columns are `before` them.
 
     A block begins at a word and a column there, has so many rows for each ix and so many bits in each run,
     and its rows are so many words apart.  The runs of one that begins at -1 are 0.
@@ -398,7 +412,7 @@ def _gather_row(words, runs, blocks, ix, iy, out, to):
     #     word BEGIN            . . . a b c . .
     #     word BEGIN + APART    . . . d e f . .        ... a b c d e f | runs of the next block ...
     #                                 ^ COLUMN                         ^ `filled` bits of `gathered`
-    gathered, filled, at = U0, U0, np.uint64(to)
+    gathered, filled, at = U0, np.uint64(before) & U63, np.uint64(to + (before >> 6))
     for block in range(blocks):
         rows, n = np.uint64(runs[block, ROWS]), np.uint64(runs[block, WIDTH])
         # A block that does not exist is so many zeros: full words are written, the rest stays for later.

@@ -151,7 +151,7 @@ def slide_sweep(sums, units, outer, inner, pairs, fresh, stored, out, scratch):
 def turn(sums, units, left, right, bottom, afters, out, work):
     """Write afterstates by the left halves, from matrices by the top halves."""
     for h in sums:
-        rearrange(h, units, left, right, bottom, afters, units, out.words[out.at[h, 0] :], work)
+        rearrange(h, units, left, right, bottom, afters, units, False, out.words[out.at[h, 0] :], work)
 
 
 @kernel()
@@ -179,7 +179,7 @@ def join_sweep(sums, units, halves, outer, inner, fresh, columns, afters, layer,
         row0, column0, old = outer.begins[h], inner.begins[units - h], work.first_row
         rows, width = outer.begins[h + 1] - row0, inner.begins[units - h + 1] - column0
         wide, begin, below = words_of(width), layer.at[h, 0], afters.at[h, 0]
-        rearrange(h, units, top, bottom, right, columns, units, work.other, work)
+        rearrange(h, units, top, bottom, right, columns, units, False, work.other, work)
         or_row(layer.words, begin, work.other, 0, rows * wide)
         # The columns without a spawned tile, as one row: no cell holds more than nothing and at most that.
         old[:wide] = U0

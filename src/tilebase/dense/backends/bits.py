@@ -197,7 +197,7 @@ class Bits:
             (afters,) = reads
             by_left = packed(matrices.Matrices(writes.words, columns.at, columns.wide))
             slide = self._columns if step.kind is Step.COLUMNS else self._rows
-            do = slide(units, afters.arrays, by_left, alike=self._alike)
+            do = slide(units, afters.arrays, by_left)
         self._runner.run(step.kind.value, do, blocks.jobs(), work, tell)
         if step.kind is Step.ROWS:  # the states were written where the afterstates had been
             (afters,) = reads
@@ -216,12 +216,12 @@ class Bits:
 
     def slide_window(self, afters: BitLayer, won: BitLayer, work: DenseWork, tell: Tell) -> None:
         """Write to a window by the left half which of its states some slide along columns wins."""
-        do = self._columns(afters.map.units, afters.arrays, won.arrays, alike=False)
+        do = self._columns(afters.map.units, afters.arrays, won.arrays)
         self._runner.run(Step.COLUMNS.value, do, won.map.jobs(), work, tell)
 
     def slide_rows(self, afters: BitLayer, won: BitLayer, work: DenseWork, tell: Tell) -> None:
         """Replace afterstates by the states that slides along rows win, or columns, in a window of `won`."""
-        do = self._rows(afters.map.units, afters.arrays, won.arrays, alike=False)
+        do = self._rows(afters.map.units, afters.arrays, won.arrays)
         self._runner.run(Step.ROWS.value, do, afters.map.jobs(), work, tell)
 
     def add_window(self, states: BitLayer, won: BitLayer, work: DenseWork, tell: Tell) -> None:
@@ -230,7 +230,9 @@ class Bits:
         units, layer, by_left = states.map.units, states.arrays, won.arrays
 
         def join(job: Array, scratch: matrices.MatrixScratch) -> None:
-            kernels.join_columns(job, units, top, bottom, right, mirrors, by_left, layer, scratch)
+            kernels.join_columns(
+                job, units, top, bottom, right, mirrors, self._alike, by_left, layer, scratch
+            )
 
         self._runner.run(Step.ROWS.value, join, states.map.jobs(), work, tell)
 
@@ -254,10 +256,9 @@ class Bits:
 
         return do
 
-    def _columns(
-        self, units: int, afters: matrices.Matrices, by_left: matrices.Matrices, *, alike: bool
-    ) -> Job:
+    def _columns(self, units: int, afters: matrices.Matrices, by_left: matrices.Matrices) -> Job:
         """Return the states that are won by a slide along columns, by the left half."""
+        alike = self._alike
         bottom, mirrors = self._halves.inner, self._mirrors[1]
         # Rows slide along a third axis, too: where images are alike, columns take these slides.
         left, right = self._halves if alike else self._across
@@ -267,8 +268,9 @@ class Bits:
 
         return along_columns
 
-    def _rows(self, units: int, layer: matrices.Matrices, by_left: matrices.Matrices, *, alike: bool) -> Job:
+    def _rows(self, units: int, layer: matrices.Matrices, by_left: matrices.Matrices) -> Job:
         """Return all states that are won, written over the afterstates."""
+        alike = self._alike
         (top, bottom), right, mirrors = self._halves, self._across.inner, self._mirrors[0]
 
         def along_rows(job: Array, scratch: matrices.MatrixScratch) -> None:
