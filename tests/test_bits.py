@@ -321,7 +321,9 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert windows.window == plan.words.layer  # at most: the rest of the memory stays free
     least = plan.base + 8 * (plan.words.layer + plan.words.window)
     assert Plan.of(index, guaranteed, replace(AMPLE, memory=least)).whole_bytes == least
-    assert not Plan.of(index, guaranteed, replace(AMPLE, memory=least - 1)).as_bits
+    short = Plan.of(index, guaranteed, replace(AMPLE, memory=least - 1))
+    assert (short.as_bits, short.bits_memory) == (False, least)
+    assert costs.passing(index.game, [guaranteed], replace(AMPLE, memory=least - 1)).hint.startswith("with ")
     assert Plan.of(index, Objective("lower"), AMPLE).words is None
     low = PerfectIndex(index.game.changed(goal_sum=160))
     assert 0 < table_bytes(low, merge="") < 0.9 * table_bytes(index, merge="")

@@ -99,7 +99,7 @@ def passing(
         index = None
     options: dict[str, Any] = {"value_bytes": value_bytes, "bits": bits}
     takes = disk = moved = 0.0
-    memory = OVERHEAD
+    memory, bits_memory = OVERHEAD, 0
     for one in objectives:
         if index is None:
             plan = Plan.by_size(sizes, one, allowed, **options)
@@ -112,10 +112,11 @@ def passing(
         takes += pass_seconds(plan.worked, allowed.cores, bits=plan.as_bits, moved=plan.moved_bytes)
         moved += plan.moved_bytes
         memory = max(memory, min(plan.whole_bytes, plan.memory))
+        bits_memory = max(bits_memory, plan.bits_memory)
         disk = max(disk, plan.disk_bytes + (stored_bytes([one]) * plan.boards if keep else 0.0))
     return Estimate(
         "solving all boards of", game, boards, boards, "boards", takes, allowed.threads, memory, disk,
-        moved=moved,
+        moved=moved, bits_memory=bits_memory,
     )  # fmt: skip
 
 

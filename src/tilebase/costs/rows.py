@@ -228,6 +228,7 @@ def _row(
         row["memory"] += " a worker"
         few |= {"memory": f"{few['memory']} by each worker"} if "memory" in few else {}
     reasons = [*few.values(), *([] if workers is None or shared else [NOTHING_SHARED])]
+    reasons += [found.hint] if found.hint else []
     return row | {name: f"{row[name]}, too much" for name in few} | {"reason": "; ".join(reasons)}
 
 

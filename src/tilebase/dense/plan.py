@@ -66,6 +66,8 @@ class Plan:
     lean:
         Whether three layers are in memory at a time and not four: so a larger pass fits, and one that is
         interrupted between fold and slides goes on after the last checkpoint.
+    bits_memory:
+        Memory with which Boolean values would be bits, where this is too little for them; else 0.
     """
 
     boards: int
@@ -81,6 +83,7 @@ class Plan:
     parts: int = 1
     at_once: int = 1
     lean: bool = False
+    bits_memory: int = 0
 
     @classmethod
     def of(cls, index: PerfectIndex, objective: Objective, allowed: Allowance, **options: Any) -> Plan:
@@ -196,9 +199,12 @@ class Plan:
             sizes = {s: size for s, size in sizes.items() if s <= highest + 4}
         if not sizes:
             raise UsageError(f"no board of {index.game} has a sum of {lowest} or more: give a lower sum")
-        memory, threads = allowed.memory, allowed.threads
-        if bits and objective.is_boolean and (plan := cls._of_bits(index, sizes, allowed)):
-            return plan
+        memory, threads, bits_memory = allowed.memory, allowed.threads, 0
+        if bits and objective.is_boolean:
+            plan = cls._of_bits(index, sizes, allowed)
+            if plan is not None and plan.whole_bytes <= memory:
+                return plan
+            bits_memory = plan.whole_bytes if plan is not None else 0
         size = value_bytes or max(1, int(objective.value_bytes))
         tables = table_bytes(index, merge=objective.merge) + index.nbytes
         tables += threads * scratch_bytes(index, size)
@@ -207,7 +213,7 @@ class Plan:
                 f"the tables of {index.game} need {(tables + OVERHEAD) / 2**30:.3g} GiB, more than "
                 f"{memory / 2**30:.3g} GiB: give more memory or lower limits"
             )
-        return cls._of_values(sizes, size, memory, tables, at_once)
+        return replace(cls._of_values(sizes, size, memory, tables, at_once), bits_memory=bits_memory)
 
     @classmethod
     def by_size(
@@ -246,6 +252,7 @@ class Plan:
 
     @classmethod
     def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], allowed: Allowance) -> Plan | None:
+        """Return the plan for bits, even if the least window is too much; None if they are out of question."""
         boards, largest = sum(sizes.values()), max(sizes.values())
         if largest / 8 / 2 ** sum(index.mirrors) > allowed.memory:
             return None  # not even one layer fits
@@ -259,9 +266,7 @@ class Plan:
             if (whole := held * layer + base) <= memory:
                 lean = held < LAYERS
                 return cls(boards, largest, each, tables, whole, memory, False, 0, words, lean=lean)
-        window = min((memory - layer - base) // 8, words.layer)
-        if window < words.window:
-            return None
+        window = max(min((memory - layer - base) // 8, words.layer), words.window)
         whole = layer + 8 * window + base
         return cls(boards, largest, each, tables, whole, memory, True, FILES * layer, words, window)
 
