@@ -252,7 +252,7 @@ class Plan:
 
     @classmethod
     def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], allowed: Allowance) -> Plan | None:
-        """Return the plan for bits, even if the least window is too much; None if they are out of question."""
+        """Return the plan for bits, even if its least window is too much; None if bits are of no use."""
         boards, largest = sum(sizes.values()), max(sizes.values())
         if largest / 8 / 2 ** sum(index.mirrors) > allowed.memory:
             return None  # not even one layer fits

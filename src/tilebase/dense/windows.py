@@ -8,16 +8,16 @@ of them, of neighbouring sums, are read and written as a *window*:
     rows       afterstates become states in place, with what is won in the last window
     rows       the other windows are read again and added
 
-So a layer takes its own memory and that of a window.  The layers above are read once, the edges of windows
-twice; the states are written; the afterstates are in no file.
+So a layer takes its own memory and that of a window.  The layers above are read once; the states are written;
+the afterstates are in no file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,25 +34,30 @@ from tilebase.runtime.measured import working_time
 from tilebase.runtime.storage import part_path
 from tilebase.runtime.threads import Pool
 
+T = TypeVar("T")
 ADDED = 0.1
 """The estimated share of adding windows in the work of a layer."""
 
 
 class InWindows(Stored[BitLayer, RawLayer]):
-    """States as bits in files; a window has at most so many `words`, and at least the `least` of `Words`."""
+    """States as bits in files; a window has at most so many `words`, and at least the `least` of `Words`.
+
+    Where half as many are enough, a window is read or written while another one is worked.
+    """
 
     def __init__(self, pool: Pool, words: int, least: int, bits: Bits, *arguments: Any) -> None:
         super().__init__(bits, *arguments)
-        self._bits, self._pool, self._words, self._least = bits, pool, words, least
+        self._bits, self._pool, self._ahead = bits, pool, least <= bits.half_window
+        self._words = bits.half_window if self._ahead else words
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         states = self._store(total, part_path(self._path(total)))
         won = self._file(part_path(self._folder / places.of_sum(total, "columns")), self._bits.by_left(total))
         layer, shares = self._bits.layer(Source("afterstates", total)), Shares(tell)
-        with released_on_error(states, won):
-            self._fold(layer, shares)
+        with released_on_error(states, won), self._bits.windows(self._ahead) as memory, Pool(1) as files:
+            self._fold(layer, memory, files, shares)
             kept.add(layer)
-            self._slide(layer, won, shares)
+            self._slide(layer, won, memory, files, shares)
             with self._disk():
                 states.create()
                 states.write_at(0, layer.data, self._pool.map)
@@ -61,70 +66,85 @@ class InWindows(Stored[BitLayer, RawLayer]):
                 states.rename(self._path(total))
         self._states[total] = states
 
-    def _fold(self, afters: BitLayer, shares: Shares) -> None:
+    def _fold(self, afters: BitLayer, memory: Memory, files: Pool, shares: Shares) -> None:
         """Afterstates: each exponent narrows them, the largest first."""
         exponents = sorted(spawned(self._index.game, afters.total), reverse=True)
         if not exponents:
             self._bits.fold_window({}, ALL, afters, self._work, shares.next(SHARES[Step.FOLD]))
-        ahead = self._least <= self._bits.half_window
-        words = self._bits.half_window if ahead else self._words
-        parts = []
         for exponent in exponents:
             total, more = afters.total + 2**exponent, 1 << (exponent - 1)
             above = self._bits.by_top(total)
-            ranges = above.cut(words, more)
+            ranges = above.cut(self._words, more)
             self._count(above, len(ranges))
-            for sums in ranges:
+            windows = [above.window(Range(sums.begin, sums.end + more)) for sums in ranges]
+            read = files.map(self._reader(total, memory), windows, self._ahead)
+            for sums, here in zip(ranges, self._waited(read), strict=True):
                 share = SHARES[Step.FOLD] / len(exponents) * _part(afters.map.window(sums), afters.map)
-                window = above.window(Range(sums.begin, sums.end + more))
-                parts.append((exponent, sums, share, total, window))
-        memory = self._bits.two_windows() if ahead else nullcontext()
-        # The next window is read while the last one narrows afterstates.
-        with memory as half, Pool(1) as reader:
-            read = reader.map(lambda part: self._read(*part[3:], half), parts, ahead)
-            for exponent, sums, share, *_ in parts:
-                with self._disk():
-                    states = {exponent: next(read)}
-                self._bits.fold_window(states, sums, afters, self._work, shares.next(share))
-                states.clear()  # before memory for the next window is asked for
+                self._bits.fold_window({exponent: here[0]}, sums, afters, self._work, shares.next(share))
+                here.clear()  # before memory for another window is asked for
 
-    def _slide(self, layer: BitLayer, file: RawLayer, shares: Shares) -> None:
+    def _slide(self, layer: BitLayer, file: RawLayer, memory: Memory, files: Pool, shares: Shares) -> None:
         """Replace afterstates by states; windows of what columns win go through a file."""
         columns = self._bits.by_left(layer.total)
         *before, last = windows = [columns.window(sums) for sums in columns.cut(self._words)]
         self._count(columns, len(windows))
+
+        def slid(window: Matrices) -> list[BitLayer]:
+            won = self._bits.window(layer.total, window, memory)
+            tell = shares.next(SHARES[Step.COLUMNS] * _part(window, columns))
+            self._bits.slide_window(layer, won, self._work, tell)
+            return [won]
+
+        def write(here: list[BitLayer]) -> None:
+            file.write_at(here[0].map.first, here[0].data)
+            here.clear()
+
+        def read(window: Matrices) -> list[BitLayer]:
+            won = self._bits.window(layer.total, window, memory)
+            file.read_at(window.first, won.data)
+            return [won]
+
         if before:
             file.create()
-        for window in before:
-            won = self._slid(layer, window, shares.next(SHARES[Step.COLUMNS] * _part(window, columns)))
-            with self._disk():
-                file.write_at(window.first, won.data, self._pool.map)
-            del won
-        won = self._slid(layer, last, shares.next(SHARES[Step.COLUMNS] * _part(last, columns)))
+        for _ in files.map(write, map(slid, before), self._ahead):
+            pass
+        (won,) = slid(last)
         adding = ADDED if before else 0.0
         self._bits.slide_rows(layer, won, self._work, shares.next(SHARES[Step.ROWS] - adding))
         del won
-        for window in before:
-            won = self._bits.window(layer.total, window)
-            with self._disk():
-                file.read_at(window.first, won.data, self._pool.map)
-            self._bits.add_window(layer, won, self._work, shares.next(adding * _part(window, columns)))
-            del won
+        for window, here in zip(before, self._waited(files.map(read, before, self._ahead)), strict=True):
+            share = adding * _part(window, columns)
+            self._bits.add_window(layer, here[0], self._work, shares.next(share))
+            here.clear()
         file.release()
 
-    def _slid(self, afters: BitLayer, window: Matrices, tell: Tell) -> BitLayer:
-        won = self._bits.window(afters.total, window)
-        self._bits.slide_window(afters, won, self._work, tell)
-        return won
+    def _reader(self, total: int, memory: Memory) -> Callable[[Matrices], list[BitLayer]]:
+        """Return a function that returns windows of states, in ascending order."""
+        last, end = np.empty(0, dtype=WORD), 0
 
-    def _read(self, total: int, window: Matrices, memory: Memory | None) -> BitLayer:
-        """Return a window of states."""
-        layer = self._bits.window(total, window, memory)
-        if total in self._states:
-            self._states[total].read_at(window.first, layer.data)
-        else:  # no board has this sum, or all boards of it count for nothing
-            layer.fill(self._above(total))
-        return layer
+        def read(window: Matrices) -> list[BitLayer]:
+            nonlocal last, end
+            layer = self._bits.window(total, window, memory)
+            if total in self._states:
+                # What the last window has, too, is not read again; it may lie in the same memory.
+                known = max(0, end - window.first)
+                layer.data[:known] = last[len(last) - known :]
+                self._states[total].read_at(window.first + known, layer.data[known:])
+                last, end = layer.data, window.first + window.size
+            else:  # no board has this sum, or all boards of it count for nothing
+                layer.fill(self._above(total))
+            return [layer]
+
+        return read
+
+    def _waited(self, found: Iterator[T]) -> Iterator[T]:
+        """Yield what is found in files, and note the time until it is there."""
+        while True:
+            with self._disk():
+                one = next(found, None)
+            if one is None:
+                return
+            yield one
 
     def _count(self, blocks: Matrices, windows: int) -> None:
         """Note what a layer that is read above, or that is written, costs."""

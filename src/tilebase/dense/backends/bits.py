@@ -119,7 +119,7 @@ class Bits:
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
         self._windows = Memory(WORD, window + 1)
         self.half_window = max(0, (window + 1) // 2 // PAGE * PAGE - 1)
-        """The words of a window where the memory of one is that of two (`two_windows`)."""
+        """The words of a window where the memory of one is that of two (`windows`)."""
         self._scratch = [scratch(words, rules.index.parts) for _ in range(pool.threads)]
         self._pool, self._runner = pool, JobRunner(pool, self._scratch)
         # Packed: that compiles faster.  Spawns read the halves class by class, where it would cost a third.
@@ -140,8 +140,11 @@ class Bits:
         return BitLayer(total, blocks, self, memory or self._windows)
 
     @contextmanager
-    def two_windows(self) -> Iterator[Memory]:
-        """Give the memory of a window as that of two."""
+    def windows(self, two: bool) -> Iterator[Memory]:
+        """Give the memory of a window, or as that of `two`."""
+        if not two:
+            yield self._windows
+            return
         buffer, memory = self._windows.take(), Memory(WORD, self.half_window + 1)
         memory.give(buffer[self.half_window + 1 :])
         memory.give(buffer[: self.half_window + 1])
