@@ -116,8 +116,6 @@ class Inputs:
         The same, a game whose slides are judged line by line.
     dense, dense_total:
         A game for the passes over all boards within limits, and the sum of its layer.
-    alike, alike_total:
-        The same where a board and its mirror image, its parts B and C exchanged, are worth the same.
     tabulated:
         A game of two dimensions for the tables of half boards.
     forced:
@@ -136,8 +134,6 @@ class Inputs:
     lined_total: int
     dense: Game
     dense_total: int
-    alike: Game
-    alike_total: int
     tabulated: Game
     forced: Game
     quartered: Game
@@ -152,7 +148,7 @@ class Inputs:
             return f"numbers from 0 to 1, {game} times"
         total = {
             "sparse": self.total, "lined": self.lined_total, "dense": self.dense_total,
-            "alike": self.alike_total, "quartered": self.quartered_total,
+            "quartered": self.quartered_total,
         }.get(of)  # fmt: skip
         return str(game) if total is None else f"{game}, sum {total}"
 
@@ -171,11 +167,6 @@ class Inputs:
         """A dense pass down to the layer, one bit per board."""
         return DenseLayers(self.dense, self.dense_total, "guaranteed", bits=True)
 
-    @cached_property
-    def alike_bits(self) -> DenseLayers:
-        """The same for the game whose mirror images are worth the same."""
-        return DenseLayers(self.alike, self.alike_total, "guaranteed", bits=True)
-
 
 LARGE = Inputs(
     sparse=Game("3x3", 1024),
@@ -184,8 +175,6 @@ LARGE = Inputs(
     lined_total=300,
     dense=Game("3x4", 32, limits="16,16,16,8/16,16,8,8/8,8,8,4"),
     dense_total=60,
-    alike=Game("2x2x3", 32, limits="16,16,16,16,16,16,8,8,8,8,8,8"),
-    alike_total=60,
     tabulated=Game("3x4", 256),
     forced=Game("3x4", 32, start="empty"),
     quartered=Game("4x4", 64),
@@ -200,8 +189,6 @@ SMALL = Inputs(
     lined_total=60,
     dense=Game("2x3", 32),
     dense_total=40,
-    alike=Game("2x2x2", 16),
-    alike_total=30,
     tabulated=Game("2x3", 32),
     forced=Game("2x4", 32, start="empty"),
     quartered=Game("4x4", 64),
@@ -882,11 +869,6 @@ def bits(step: Step) -> Callable[[Inputs], Case]:
 def windowed_bits(inputs: Inputs) -> Case:
     """The same with windows of what columns win."""
     return inputs.bits.window_case()
-
-
-def alike_bits(step: Step) -> Callable[[Inputs], Case]:
-    """The same where a board and its mirror image are worth the same."""
-    return lambda inputs: inputs.alike_bits.case(step)
 
 
 def tabulate(inputs: Inputs) -> Case:

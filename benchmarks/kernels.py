@@ -123,8 +123,6 @@ BENCHMARKS = (
     Benchmark("bits.slide_columns", 0.8, "ns per board", "dense", cases.bits(Step.COLUMNS)),
     Benchmark("bits.slide_rows", 0.8, "ns per board", "dense", cases.bits(Step.ROWS)),
     Benchmark("bits.join_columns", 0.5, "ns per board", "dense", cases.windowed_bits),
-    Benchmark("bits.slide_columns alike", 0.8, "ns per board", "alike", cases.alike_bits(Step.COLUMNS)),
-    Benchmark("bits.slide_rows alike", 1, "ns per board", "alike", cases.alike_bits(Step.ROWS)),
     Benchmark("force.search", 700_000, "afterstates per second", "forced", cases.search),
     Benchmark("coded.decode float16", 0.15, "ns per number", "halves", cases.decode_halves),
     Benchmark("coded.encode float16", 0.22, "ns per number", "halves", cases.encode_halves),

@@ -132,20 +132,6 @@ def test_a_window_is_smaller_than_a_layer(tmp_path, monkeypatch):
     assert 8 * layers < one.work.written < one.work.read < 8 * 6 * layers
 
 
-@pytest.mark.parametrize("shape", ["2x2", "2x2x2", "2x2x3"])
-def test_mirror_images_save_half_of_the_slides(tmp_path, monkeypatch, shape):
-    """Where B and C may be exchanged; not taken for granted where limits or walls forbid it."""
-    game = Game(shape, 16, start="empty")
-    assert bits._are_alike(PerfectIndex(game))
-    found = solved(tmp_path / "alike", game)
-    monkeypatch.setattr(bits, "_are_alike", lambda _: False)
-    assert solved(tmp_path / "apart", game) == found
-    monkeypatch.undo()
-    limits = ",".join(["8"] * (game.cells - 1) + ["4"])
-    assert bits._are_alike(PerfectIndex(game.changed(limits=limits)))
-    assert not bits._are_alike(PerfectIndex(game.changed(walls=[PerfectIndex(game).parts[1].cells[0]])))
-
-
 def test_threads_and_jobs_change_nothing(tmp_path, monkeypatch, whole):
     assert solved(tmp_path / "one", LIMITED, threads=1) == whole(LIMITED)
     monkeypatch.setattr("tilebase.dense.sizes.JOB_BOARDS", 100)

@@ -429,87 +429,41 @@ def _store(h, units, outer, inner, mirrors, source, layer, scratch):
         copy_bits(layer.words, to[row], source, row * wide, wanted[row])
 
 
-@scalar
-def _write_slides(h, units, outer, inner, mirrors, source, out, scratch):
-    """Write the matrix of h to a layer: the boards that slides win.
-
-    `source` and ``scratch.rows_at`` are those of h, or of its mirror image if this is not above the middle.
-    """
-    low = min(h, units - h) if mirrors.halves else h
-    rows, columns = outer.begins[low + 1] - outer.begins[low], inner.begins[units - low + 1]
-    columns -= inner.begins[units - low]
-    scratch.made[: rows * words_of(columns)] = U0
-    _or_slides(low, units, outer, inner, mirrors, source, scratch.made, scratch)
-    _store(h, units, outer, inner, mirrors, scratch.made, out, scratch)
-
-
 @kernel()
-def slide_columns(sums, units, left, right, bottom, mirrors, alike, afters, columns, scratch):
-    """Write to `columns` which boards some slide along columns wins: matrices by the left half.
-
-    Where a board and its mirror image, B and C exchanged, are `alike`, such a matrix is that of the top half.
-    """
+def slide_columns(sums, units, left, right, bottom, mirrors, afters, columns, scratch):
+    """Write to `columns` which boards some slide along columns wins: matrices by the left half."""
     most = middle_of(units, mirrors.parts)
     for h in sums:
+        # Above the middle it is the matrix of the mirror image, which `_store` exchanges.
         low = min(h, units - h) if mirrors.halves else h
-        if alike:
-            find_rows(low, left, afters, scratch.rows_at)
-            _write_slides(h, units, left, right, mirrors, afters.words, columns, scratch)
-        else:
-            wide = words_of(right.begins[units - low + 1] - right.begins[units - low])
-            rearrange(low, units, left, right, bottom, afters, most, False, scratch.other, scratch)
-            space_rows(scratch.rows_at, left.begins[low + 1] - left.begins[low], wide)
-            _write_slides(h, units, left, right, mirrors, scratch.other, columns, scratch)
+        rows = left.begins[low + 1] - left.begins[low]
+        wide = words_of(right.begins[units - low + 1] - right.begins[units - low])
+        rearrange(low, units, left, right, bottom, afters, most, False, scratch.other, scratch)
+        space_rows(scratch.rows_at, rows, wide)
+        scratch.made[: rows * wide] = U0
+        _or_slides(low, units, left, right, mirrors, scratch.other, scratch.made, scratch)
+        _store(h, units, left, right, mirrors, scratch.made, columns, scratch)
 
 
 @kernel()
-def slide_rows(sums, units, top, bottom, right, mirrors, alike, columns, layer, scratch):
-    """Replace afterstates in `layer` by states: won by a slide along columns, or now along rows.
-
-    Where mirror images are `alike`, rows win what columns win of the images.
-    """
+def slide_rows(sums, units, top, bottom, right, mirrors, columns, layer, scratch):
+    """Replace afterstates in `layer` by states: won by a slide along columns, or now along rows."""
     most = last_of(units, mirrors.parts, mirrors)
     for h in sums:
         if h > middle_of(units, mirrors.halves):
             continue
         rearrange(h, units, top, bottom, right, columns, most, False, scratch.other, scratch)
-        if alike:
-            wide = words_of(bottom.begins[units - h + 1] - bottom.begins[units - h])
-            space_rows(scratch.to, top.begins[h + 1] - top.begins[h], wide)
-            _or_rows(h, units, top, bottom, most, columns, scratch.other, scratch)
-        else:
-            find_rows(h, top, layer, scratch.rows_at)
-            _or_slides(h, units, top, bottom, mirrors, layer.words, scratch.other, scratch)
+        find_rows(h, top, layer, scratch.rows_at)
+        _or_slides(h, units, top, bottom, mirrors, layer.words, scratch.other, scratch)
         _store(h, units, top, bottom, mirrors, scratch.other, layer, scratch)
         # The image beyond the middle: its afterstates were not worked out, and nobody reads them.
         if mirrors.halves and h < units - h <= last_of(units, True, mirrors):
             _store(units - h, units, top, bottom, mirrors, scratch.other, layer, scratch)
-            if alike:  # a window of `columns` may have the image alone
-                find_rows(units - h, top, layer, scratch.to)
-                _or_rows(units - h, units, top, bottom, most, columns, layer.words, scratch)
-
-
-@scalar
-def _or_rows(h, units, outer, inner, most, layer, out, scratch):
-    """Add a matrix of a layer, if this has it, to `out`, where its rows begin as ``scratch.to`` says."""
-    at, to, wanted = scratch.at, scratch.to, scratch.wanted
-    there = -1
-    for k in range(layer.at.shape[1]):
-        there = max(there, layer.at[h, k])
-    if there < 0:
-        return
-    find_rows(h, outer, layer, at)
-    count_columns(h, outer, units - h, inner, most, wanted)
-    for row in range(outer.begins[h + 1] - outer.begins[h]):
-        or_row(out, to[row], layer.words, at[row], words_of(wanted[row]))
 
 
 @kernel()
-def join_columns(sums, units, top, bottom, right, mirrors, alike, columns, layer, scratch):
-    """Add to states of `layer`, after `slide_rows`, what slides along other columns win.
-
-    Where mirror images are `alike`, rows win the same of the images.
-    """
+def join_columns(sums, units, top, bottom, right, mirrors, columns, layer, scratch):
+    """Add to states of `layer`, after `slide_rows`, what slides along other columns win."""
     most = last_of(units, mirrors.parts, mirrors)
     to, begins, ends, other = scratch.to, scratch.known, scratch.wanted, scratch.other
     for h in sums:
@@ -519,8 +473,6 @@ def join_columns(sums, units, top, bottom, right, mirrors, alike, columns, layer
         for row in range(top.begins[h + 1] - top.begins[h]):
             begin = begins[row]
             or_row(layer.words, to[row] + begin, other, row * wide + begin, ends[row] - begin)
-        if alike:
-            _or_rows(h, units, top, bottom, most, columns, layer.words, scratch)
 
 
 # -- reading -------------------------------------------------------------------------------------

@@ -19,13 +19,12 @@ from tilebase._kernels import matrices
 from tilebase._kernels.packed import packed
 from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import JobRunner, packed_spawns
-from tilebase.dense.index import Part, PerfectIndex
+from tilebase.dense.index import Part
 from tilebase.dense.layers import Memory
 from tilebase.dense.sizes import LISTS, MATRICES, PAGE, Matrices, Words, outer_and_inner
 from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step
 from tilebase.dense.tables import AllSpawns, DenseRules, Side
 from tilebase.game.game import Cells
-from tilebase.game.symmetry import symmetries
 from tilebase.objectives.results import ChunkSummary
 from tilebase.runtime.threads import Pool
 
@@ -115,7 +114,6 @@ class Bits:
             packed(matrices.Mirrors(one.halves, one.parts, one.more)) for one in (self._top, self._left)
         ]
         self._matrices = lru_cache(maxsize=8)(Matrices)  # for all steps of a layer
-        self._alike = _are_alike(rules.index)
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
         self._windows = Memory(WORD, window + 1)
         self.half_window = max(0, (window + 1) // 2 // PAGE * PAGE - 1)
@@ -233,9 +231,7 @@ class Bits:
         units, layer, by_left = states.map.units, states.arrays, won.arrays
 
         def join(job: Array, scratch: matrices.MatrixScratch) -> None:
-            kernels.join_columns(
-                job, units, top, bottom, right, mirrors, self._alike, by_left, layer, scratch
-            )
+            kernels.join_columns(job, units, top, bottom, right, mirrors, by_left, layer, scratch)
 
         self._runner.run(Step.ROWS.value, join, states.map.jobs(), work, tell)
 
@@ -261,23 +257,19 @@ class Bits:
 
     def _columns(self, units: int, afters: matrices.Matrices, by_left: matrices.Matrices) -> Job:
         """Return the states that are won by a slide along columns, by the left half."""
-        alike = self._alike
-        bottom, mirrors = self._halves.inner, self._mirrors[1]
-        # Rows slide along a third axis, too: where images are alike, columns take these slides.
-        left, right = self._halves if alike else self._across
+        (left, right), bottom, mirrors = self._across, self._halves.inner, self._mirrors[1]
 
         def along_columns(job: Array, scratch: matrices.MatrixScratch) -> None:
-            kernels.slide_columns(job, units, left, right, bottom, mirrors, alike, afters, by_left, scratch)
+            kernels.slide_columns(job, units, left, right, bottom, mirrors, afters, by_left, scratch)
 
         return along_columns
 
     def _rows(self, units: int, layer: matrices.Matrices, by_left: matrices.Matrices) -> Job:
         """Return all states that are won, written over the afterstates."""
-        alike = self._alike
         (top, bottom), right, mirrors = self._halves, self._across.inner, self._mirrors[0]
 
         def along_rows(job: Array, scratch: matrices.MatrixScratch) -> None:
-            kernels.slide_rows(job, units, top, bottom, right, mirrors, alike, by_left, layer, scratch)
+            kernels.slide_rows(job, units, top, bottom, right, mirrors, by_left, layer, scratch)
 
         return along_rows
 
@@ -291,13 +283,6 @@ def paired(ups: Iterable[kernels.Successors]) -> tuple[kernels.Successors, ...]:
 def _above(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Successors:
     a, b, c, d = spawns
     return kernels.Successors(units, (a, b), (c, d), states.arrays)
-
-
-def _are_alike(index: PerfectIndex) -> bool:
-    """Return whether to exchange B and C, cell by cell, is a symmetry of the game."""
-    a, b, c, d = (part.cells for part in index.parts)
-    images = dict(zip(a + b + c + d, a + c + b + d, strict=False))
-    return len(b) == len(c) and tuple(images[cell] for cell in sorted(images)) in symmetries(index.game)
 
 
 def scratch(words: Words, parts: Sequence[Part]) -> matrices.MatrixScratch:
