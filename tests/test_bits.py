@@ -98,9 +98,11 @@ GAMES = pytest.mark.parametrize(
 
 
 @GAMES
-def test_bits_are_the_bytes(game, tmp_path, whole):
-    """Games that are too large for the conformance suite."""
+def test_bits_are_the_bytes(game, tmp_path, monkeypatch, whole):
+    """Games that are too large for the conformance suite; also where 64 rows at a time are transposed."""
     assert solved(tmp_path, game, "values") == whole(game)
+    monkeypatch.setattr(bits, "ROWS", 64)
+    assert solved(tmp_path / "few", game) == whole(game)
 
 
 @GAMES

@@ -129,7 +129,7 @@ def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, 
     without an empty cell counts as lost, one that holds a pattern as won.  Where not all exponents are given
     at once, the call that is not the `first` narrows what is there; only the `last` looks for such boards.
     """
-    transposed, found, here = scratch.transposed, scratch.made, scratch.back
+    transposed, found, here = scratch.transposed, scratch.made, scratch.transposed
     at, bits, to, known = scratch.at, scratch.bits, scratch.to, scratch.known
     columns_marked, rows_marked = scratch.first_row, scratch.second_row
     middle = middle_of(units, mirrors.parts)
@@ -188,7 +188,7 @@ def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, 
 @scalar
 def _clear_off(h, g, outer, inner, here, scratch):
     """Clear the boards of a matrix that stand on none of several masks."""
-    standing, columns_marked, rows_marked = scratch.transposed, scratch.first_row, scratch.second_row
+    standing, columns_marked, rows_marked = scratch.made, scratch.first_row, scratch.second_row
     rows = outer.begins[h + 1] - outer.begins[h]
     wide, high = words_of(inner.begins[g + 1] - inner.begins[g]), words_of(rows)
     of_rows, of_columns = (outer.first.stands, outer.second.stands), (inner.first.stands, inner.second.stands)
@@ -328,10 +328,12 @@ def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
     transposed, back = scratch.transposed, scratch.back
     at, bits, to = scratch.at, scratch.bits, scratch.to
     moved, won, standing = scratch.first_row, scratch.second_row, scratch.third_row
+    targets = scratch.target
     g = units - h
     row0, column0 = outer.begins[h], inner.begins[g]
     rows, columns = outer.begins[h + 1] - row0, inner.begins[g + 1] - column0
     wide = words_of(columns)
+    block = len(back) // max(wide, 1) >> 6 << 6
     last = last_of(units, mirrors.parts, mirrors)
     count_columns(h, outer, g, inner, middle_of(units, mirrors.parts), scratch.known)
     count_columns(h, outer, g, inner, last, scratch.wanted)
@@ -346,7 +348,7 @@ def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
     #     ..| bits       y2 | bits        ..| column of d(y2)
     #
     # So bit (x, y) of `out` becomes bit (d(x), d(y)) of `source`, where d is the slide of a half.  Of the x
-    # only those are taken to which the slide leads: about a third.
+    # only those are taken to which the slide leads, about a third, and transposed back block by block.
     for d in range(len(outer.table)):
         found = _find_targets(d, h, outer, scratch)
         high = words_of(found)
@@ -376,12 +378,9 @@ def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
                 if not entry & BARRED:
                     standing[column >> 6] |= bit
                 at[column] = (columns if entry & ENDS else np.int64(entry & NUMBER)) * high
-                bits[column] = some
+                targets[column] = some
                 column += 1
-        # The outer halves: a row of what was transposed back for each, or what wins or stands in their own.
-        space_rows(to, found, wide)
-        if found:
-            transpose(transposed, columns, back, False, scratch)
+        # The outer halves: what wins or stands in their own, or a row of what is transposed back for each.
         if outer.stands.shape[1]:
             _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, standing)
             won[:wide] = U0
@@ -390,21 +389,33 @@ def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
         # the goal; a goal wins whatever the other half does; then a limit that is broken bars the slide.
         for row in range(rows):
             entry = outer.table[d, row0 + row]
-            place, some = row * wide, words_of(scratch.wanted[row])
             if entry & BARRED:
                 continue
             if entry & WIN:
-                or_row(out, place, standing, 0, some)
-                continue
-            if wins:
-                or_row(out, place, won, 0, some)
-            if not entry & ENDS:
+                or_row(out, row * wide, standing, 0, words_of(scratch.wanted[row]))
+            elif wins:
+                or_row(out, row * wide, won, 0, words_of(scratch.wanted[row]))
+        for first in range(0, found, block):
+            count = min(block, found - first)
+            for column in range(columns):
+                bits[column] = min(max(targets[column] - first, 0), count)
+            space_rows(to, count, wide)
+            transpose(transposed, columns, back, False, scratch)
+            for column in range(columns):
+                at[column] += block >> 6
+            for row in range(rows):
+                entry = outer.table[d, row0 + row]
+                if entry & (BARRED | WIN | ENDS):
+                    continue
+                begin, place = scratch.number[np.int64(entry & NUMBER)] - first, row * wide
+                if not 0 <= begin < count:
+                    continue
                 # If the outer half does not move, the slide is one only where the inner half moves.
-                begin = scratch.number[np.int64(entry & NUMBER)] * wide
+                some = words_of(scratch.wanted[row])
                 if entry & MOVED:
-                    or_row(out, place, back, begin, some)
+                    or_row(out, place, back, begin * wide, some)
                 else:
-                    begin, end = np.uint64(begin), np.uint64(place)
+                    begin, end = np.uint64(begin * wide), np.uint64(place)
                     for k in range(np.uint64(some)):
                         out[end + k] |= back[begin + k] & moved[k]
 
@@ -421,8 +432,8 @@ def _store(h, units, outer, inner, mirrors, source, layer, scratch):
         space_rows(at, columns, words_of(rows))
         count_columns(g, outer, h, inner, last, bits)
         space_rows(to, rows, wide)
-        transpose(source, columns, scratch.back, False, scratch)
-        source = scratch.back
+        transpose(source, columns, scratch.transposed, False, scratch)
+        source = scratch.transposed
     count_columns(h, outer, g, inner, last, wanted)
     find_rows(h, outer, layer, to)
     for row in range(rows):

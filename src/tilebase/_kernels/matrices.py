@@ -83,12 +83,12 @@ class Mirrors(NamedTuple):
 
 
 class MatrixScratch(NamedTuple):
-    """The scratch buffers of a thread: four matrices, three rows, a square and lists of half boards."""
+    """The scratch buffers of a thread: three matrices, some rows, a square and lists of half boards."""
 
     transposed: Array  # uint64: the matrix in work, transposed, and a row of zeros
     made: Array  # uint64: the matrix that is made
-    back: Array  # uint64: the matrix that `transposed` is transposed back to
     other: Array  # uint64: a matrix in the order of the other side's halves
+    back: Array  # uint64: rows that `transposed` is transposed back to
     first_row: Array  # uint64: a bit for each inner half
     second_row: Array  # uint64: a bit for each half, inner or outer
     third_row: Array  # uint64: a bit for each inner half

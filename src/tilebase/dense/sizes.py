@@ -31,8 +31,8 @@ TILE = 16
 """Rows of values that a thread works on at once."""
 LAYERS = 4
 """Sets of bits in memory at once: two of states, one of afterstates, one of wins by slides along columns."""
-MATRICES = 4
-"""Matrices in the scratch buffer of a thread."""
+MATRICES, ROWS = 3, 1 << 12
+"""Matrices in the scratch buffer of a thread, and rows of one more; 64 rows at least."""
 LISTS = 13
 """Lists of half boards there."""
 JOB_BOARDS = 1 << 22
@@ -302,7 +302,7 @@ class Words:
     @property
     def scratch_bytes(self) -> int:
         """Bytes that a thread works in."""
-        return 8 * (MATRICES * self.matrix + 3 * self.row + LISTS * self.halves)
+        return 8 * (MATRICES * self.matrix + (ROWS + 3) * self.row + LISTS * self.halves)
 
 
 def outer_and_inner(index: PerfectIndex) -> tuple[Halves, Halves]:

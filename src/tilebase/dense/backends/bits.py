@@ -21,7 +21,7 @@ from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import JobRunner, packed_spawns
 from tilebase.dense.index import Part
 from tilebase.dense.layers import Memory
-from tilebase.dense.sizes import LISTS, MATRICES, PAGE, Matrices, Words, outer_and_inner
+from tilebase.dense.sizes import LISTS, MATRICES, PAGE, ROWS, Matrices, Words, outer_and_inner
 from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step
 from tilebase.dense.tables import AllSpawns, DenseRules, Side
 from tilebase.game.game import Cells
@@ -288,7 +288,7 @@ def _above(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Successor
 def scratch(words: Words, parts: Sequence[Part]) -> matrices.MatrixScratch:
     """Return what a thread works in."""
     work = (np.empty(words.matrix + 1, dtype=WORD) for _ in range(MATRICES))
-    rows = (np.empty(words.row, dtype=WORD) for _ in range(3))
+    rows = (np.empty(count * words.row, dtype=WORD) for count in (ROWS, 1, 1, 1))
     square = np.empty(64 * matrices.LANES, dtype=WORD)
     runs = np.empty((max(len(part.sums) for part in parts), 5), dtype=np.int64)
     lists = (np.empty(words.halves, dtype=np.int64) for _ in range(LISTS))
