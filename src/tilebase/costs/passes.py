@@ -1,8 +1,8 @@
 """What a pass over all boards takes, as its plan says (`dense.plan`), and a search for a forced win.
 
-The time of a pass is its boards times a rate, or the bytes that it moves through files if that takes longer;
-with bits it is both.  Where there are too many boards for an index, sizes alone say what it takes.  Nobody
-knows how many afterstates a search opens; `opened_afterstates` goes by the searches of docs/results.md.
+The time of a pass is its boards times a rate, or the bytes that it moves through files if that takes longer.
+Where there are too many boards for an index, sizes alone say what it takes.  Nobody knows how many
+afterstates a search opens; `opened_afterstates` goes by the searches of docs/results.md.
 """
 
 from __future__ import annotations
@@ -60,9 +60,7 @@ def planned_index(game: Game) -> PerfectIndex:
 
 def pass_seconds(boards: float, cores: float, *, bits: bool = False, moved: float = 0.0) -> float:
     """Return about how long a pass over all boards takes one process on the given cores."""
-    if bits:
-        return float(seconds("bits", boards)) / of_cores(cores) + moved / DISK
-    return max(float(seconds("pass", boards)) / of_cores(cores), moved / DISK)
+    return max(float(seconds("bits" if bits else "pass", boards)) / of_cores(cores), moved / DISK)
 
 
 def passing(
