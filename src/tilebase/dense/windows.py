@@ -37,6 +37,8 @@ from tilebase.runtime.threads import Pool
 T = TypeVar("T")
 ADDED = 0.1
 """The estimated share of adding windows in the work of a layer."""
+PARTS = 4
+"""Windows of states that are read of a small layer: all but the first while others are worked."""
 
 
 class InWindows(Stored[BitLayer, RawLayer]):
@@ -71,17 +73,20 @@ class InWindows(Stored[BitLayer, RawLayer]):
         exponents = sorted(spawned(self._index.game, afters.total), reverse=True)
         if not exponents:
             self._bits.fold_window({}, ALL, afters, self._work, shares.next(SHARES[Step.FOLD]))
+        parts: list[tuple[int, Range, int, Matrices]] = []
         for exponent in exponents:
             total, more = afters.total + 2**exponent, 1 << (exponent - 1)
             above = self._bits.by_top(total)
-            ranges = above.cut(self._words, more)
+            words = min(self._words, max(above.size // PARTS, above.largest(more)))
+            ranges = above.cut(words, more)
             self._count(above, len(ranges))
-            windows = [above.window(Range(sums.begin, sums.end + more)) for sums in ranges]
-            read = files.map(self._reader(total, memory), windows, self._ahead)
-            for sums, here in zip(ranges, self._waited(read), strict=True):
-                share = SHARES[Step.FOLD] / len(exponents) * _part(afters.map.window(sums), afters.map)
-                self._bits.fold_window({exponent: here[0]}, sums, afters, self._work, shares.next(share))
-                here.clear()  # before memory for another window is asked for
+            windows = (above.window(Range(sums.begin, sums.end + more)) for sums in ranges)
+            parts += [(exponent, sums, total, one) for sums, one in zip(ranges, windows, strict=True)]
+        read = self._waited(files.map(self._reader(memory), parts, self._ahead))
+        for (exponent, sums, _, _), here in zip(parts, read, strict=True):
+            share = SHARES[Step.FOLD] / len(exponents) * _part(afters.map.window(sums), afters.map)
+            self._bits.fold_window({exponent: here[0]}, sums, afters, self._work, shares.next(share))
+            here.clear()  # before memory for another window is asked for
 
     def _slide(self, layer: BitLayer, file: RawLayer, memory: Memory, files: Pool, shares: Shares) -> None:
         """Replace afterstates by states; windows of what columns win go through a file."""
@@ -118,19 +123,20 @@ class InWindows(Stored[BitLayer, RawLayer]):
             here.clear()
         file.release()
 
-    def _reader(self, total: int, memory: Memory) -> Callable[[Matrices], list[BitLayer]]:
-        """Return a function that returns windows of states, in ascending order."""
-        last, end = np.empty(0, dtype=WORD), 0
+    def _reader(self, memory: Memory) -> Callable[[tuple[Any, Any, int, Matrices]], list[BitLayer]]:
+        """Return a function that reads windows of states, those of a sum in ascending order."""
+        last, end, of = np.empty(0, dtype=WORD), 0, -1
 
-        def read(window: Matrices) -> list[BitLayer]:
-            nonlocal last, end
+        def read(part: tuple[Any, Any, int, Matrices]) -> list[BitLayer]:
+            nonlocal last, end, of
+            *_, total, window = part
             layer = self._bits.window(total, window, memory)
             if total in self._states:
                 # What the last window has, too, is not read again; it may lie in the same memory.
-                known = max(0, end - window.first)
+                known = max(0, end - window.first) if total == of else 0
                 layer.data[:known] = last[len(last) - known :]
                 self._states[total].read_at(window.first + known, layer.data[known:])
-                last, end = layer.data, window.first + window.size
+                last, end, of = layer.data, window.first + window.size, total
             else:  # no board has this sum, or all boards of it count for nothing
                 layer.fill(self._above(total))
             return [layer]
