@@ -827,7 +827,8 @@ class DenseLayers:
         self._do(next(whole_steps(bits.steps, self.game.spawn_exponents, self.total)), afters, states)
         columns = bits.by_left(self.total)
         first, second = columns.cut(columns.size // 2 + columns.largest())
-        one, other = (bits.window(self.total, columns.window(sums)) for sums in (first, second))
+        with bits.windows(two=False) as memory:
+            one, other = (bits.window(self.total, columns.window(sums), memory) for sums in (first, second))
         for won in (one, other):
             bits.slide_window(afters, won, work, lambda _: None)
         bits.slide_rows(afters, one, work, lambda _: None)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import math
 from collections import Counter
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -112,8 +113,8 @@ def test_windows_change_nothing(game, pages, tmp_path, monkeypatch, whole):
     expected, used = whole(game), Counter()
     monkeypatch.setattr(sizes, "PAGED", 0 if pages else 1 << 40)
     direct, windows = layers.system.bypass_cache, bits.Bits.windows
-    monkeypatch.setattr(layers.system, "bypass_cache", lambda file: used.update(["direct"]) or direct(file))
-    monkeypatch.setattr(bits.Bits, "windows", lambda self, two: used.update([two]) or windows(self, two))
+    monkeypatch.setattr(layers.system, "bypass_cache", lambda of: used.update(["direct"]) or direct(of))
+    monkeypatch.setattr(bits.Bits, "windows", lambda self, two: used.update([two]) or windows(self, two=two))
     for spare in (0.0, 0.3, 1.0) if pages else (0.0, 0.3):
         memory = least_memory(game, spare=spare)
         assert solved(tmp_path / f"{spare}", game, memory=memory) == expected
@@ -318,26 +319,52 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert Plan.of(low, guaranteed, AMPLE, bits=False).table_bytes > table_bytes(low, merge="") + low.nbytes
 
 
-@pytest.mark.parametrize("method", ["create", "write_at", "read_at", "rename"])
+@pytest.mark.parametrize("method", ["create", "write_at", "read_at", "rename", "fold_window", "slide_window"])
 @pytest.mark.parametrize("error", [StorageError, KeyboardInterrupt])
 def test_a_window_that_cannot_be_kept_leaves_no_parts(tmp_path, monkeypatch, whole, method, error):
     """A full disk, say: what was written of the layer goes, and the states of those above stay."""
-    memory = least_memory(LIMITED)
-    with monkeypatch.context() as patch:
-        raise_at(patch, layers.RawLayer, method, (40,), error("no space"))
-        with pytest.raises(error):
-            solved(tmp_path, LIMITED, memory=memory)
-    assert not list((tmp_path / "bits").glob(".*"))
-    assert len(list((tmp_path / "bits").glob("*.bits"))) >= 2
-    assert solved(tmp_path, LIMITED, memory=memory) == whole(LIMITED)
+    owner = bits.Bits if method.endswith("window") else layers.RawLayer
+    monkeypatch.setattr(sizes, "PAGED", 0)
+    for spare in (0.0, 1.0):
+        memory = least_memory(LIMITED, spare)
+        with monkeypatch.context() as patch:
+            raise_at(patch, owner, method, (40,), error("no space"))
+            with pytest.raises(error):
+                solved(tmp_path / f"{spare}", LIMITED, memory=memory)
+        assert not list((tmp_path / f"{spare}" / "bits").glob(".*"))
+        assert len(list((tmp_path / f"{spare}" / "bits").glob("*.bits"))) >= 2
+        assert solved(tmp_path / f"{spare}", LIMITED, memory=memory) == whole(LIMITED)
+
+
+def test_files_that_cannot_be_read_past_the_cache(tmp_path, monkeypatch, whole):
+    """Of some file systems that is known only when they are asked for pages."""
+    direct: dict[int, bool] = {}
+
+    def bypass(file, *, bypass=True):
+        direct[file] = bypass
+        return bypass
+
+    def only_cached(move, file, values):
+        if direct.get(file.fileno()):
+            raise OSError(errno.EINVAL, "not in pages")
+        move(file, values)
+
+    monkeypatch.setattr(sizes, "PAGED", 0)
+    monkeypatch.setattr(layers.system, "bypass_cache", bypass)
+    for name in ("write_all", "_read_into"):
+        monkeypatch.setattr(layers, name, partial(only_cached, getattr(layers, name)))
+    assert solved(tmp_path, LIMITED, memory=least_memory(LIMITED)) == whole(LIMITED)
+    assert direct
 
 
 @pytest.mark.parametrize(
-    ("game", "stops"), [(LIMITED, (20, 40, 60)), (SEVERAL, (4, 8, 11)), (MIRRORED_GAME, (9, 20, 33))]
+    ("game", "stops", "paged"),
+    [(LIMITED, (20, 40, 60), 0), (SEVERAL, (4, 8, 11), 1 << 20), (MIRRORED_GAME, (9, 20, 33), 0)],
 )
 def test_a_checkpoint_of_bits_continues_with_windows_and_not_as_bytes(
-    tmp_path, monkeypatch, whole, game, stops
+    tmp_path, monkeypatch, whole, game, stops, paged
 ):
+    monkeypatch.setattr(sizes, "PAGED", paged)
     expected, few = whole(game), least_memory(game)
     monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)

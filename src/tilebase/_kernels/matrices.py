@@ -68,7 +68,9 @@ MASKS = tuple(
 class Matrices(NamedTuple):
     """The matrices of a layer, or some of them: those rows of them that are stored, as far as they are."""
 
-    words: Array  # uint64: the rows, one after the other
+    words: (
+        Array  # uint64: the rows; between matrices of large layers there may be words with anything in them
+    )
     at: Array  # int64: at[h, k] is the first word of the rows whose outer half has the sum h, its first part
     #            the class k; -1 if there are none
     wide: Array  # int64: wide[h, k] is the number of words in one of these rows
@@ -103,7 +105,8 @@ class MatrixScratch(NamedTuple):
     row_images: Array  # int64: the number of the image of each outer half
     column_images: Array  # int64: and of each inner half
     made_by: Array  # int64: the least sum of the first part from which a slide leads to a half
-    target: Array  # int64: target[j] is the j-th outer half to which a slide leads
+    target: Array  # int64: target[j] is the j-th outer half to which a slide leads; once these rows are
+    #                taken, target[n] is the number of them that the n-th column needs
     number: Array  # int64: number[n] is the j of such a half
     most: Array  # int64: most[i] is the number of bits of the longest of 64 rows
     least: Array  # int64: and of the shortest
@@ -355,8 +358,8 @@ def rearrange(h, units, outer, inner, from_inner, layer, most, some, out, scratc
 
     It is taken from matrices with the outer halves x, z and the inner halves y, w, as long as these have at
     most the sum `most`; the boards of those that `layer` has not are not won.  If only `some` are wanted, the
-    words of a row before and behind those that `layer` has are not written: these begin with the word
-    ``scratch.known`` of a row and end before ``scratch.wanted``.
+    words of a row before and behind those that `layer` has are not written: what is written begins with the
+    word ``scratch.known`` of a row and ends before ``scratch.wanted``.
     """
     runs, begins, ends = scratch.runs, scratch.known, scratch.wanted
     x, y, z, w = outer.first, outer.second, inner.first, inner.second

@@ -75,7 +75,8 @@ class Estimate:
         Whether positions, seconds and memory are those at most, as where nobody knows what an agent meets, or
         which of the boards follow a single one.
     bits_memory:
-        Bytes with which a pass has bits instead of bytes, and takes far less time and disk; 0 if it has them.
+        Bytes with which a pass has bits instead of bytes, and takes far less time and disk; 0 if it has them,
+        or if that is not known.
     """
 
     task: str
@@ -146,7 +147,7 @@ class Estimate:
     @property
     def hint(self) -> str:
         """What would make the run far cheaper, if something would."""
-        enough = byte_text(self.bits_memory)
+        enough = byte_text(int(1.005 * self.bits_memory))  # never less, with three digits
         return f"with {enough} of memory (--memory), far less time and disk" if self.bits_memory else ""
 
 

@@ -1,6 +1,7 @@
 """What a pass over all boards takes, as its plan says (`dense.plan`), and a search for a forced win.
 
-The time of a pass is its boards times a rate, or the bytes that it moves through files if that takes longer.
+The time of a pass is its boards times a rate, or the bytes that it moves through files if that takes longer;
+with little memory for bits it is both.
 Where there are too many boards for an index, sizes alone say what it takes.  Nobody knows how many
 afterstates a search opens; `opened_afterstates` goes by the searches of docs/results.md.
 """
@@ -58,9 +59,15 @@ def planned_index(game: Game) -> PerfectIndex:
     return index
 
 
-def pass_seconds(boards: float, cores: float, *, bits: bool = False, moved: float = 0.0) -> float:
-    """Return about how long a pass over all boards takes one process on the given cores."""
-    return max(float(seconds("bits" if bits else "pass", boards)) / of_cores(cores), moved / DISK)
+def pass_seconds(
+    boards: float, cores: float, *, bits: bool = False, moved: float = 0.0, waits: bool = False
+) -> float:
+    """Return about how long a pass over all boards takes one process on the given cores.
+
+    It works while files are read and written, unless it `waits` for them.
+    """
+    work, files = float(seconds("bits" if bits else "pass", boards)) / of_cores(cores), moved / DISK
+    return work + files if waits else max(work, files)
 
 
 def passing(
@@ -107,7 +114,9 @@ def passing(
             plan = worker_plan(index, one, replace(allowed, threads=1), lowest=lowest)
         else:
             plan = Plan.of(index, one, allowed, sums=(lowest, highest), **options)
-        takes += pass_seconds(plan.worked, allowed.cores, bits=plan.as_bits, moved=plan.moved_bytes)
+        takes += pass_seconds(
+            plan.worked, allowed.cores, bits=plan.as_bits, moved=plan.moved_bytes, waits=plan.waits
+        )
         moved += plan.moved_bytes
         memory = max(memory, min(plan.whole_bytes, plan.memory))
         bits_memory = max(bits_memory, plan.bits_memory)

@@ -7,6 +7,7 @@ the same folder.  Only the last checkpoint counts; what is older is deleted.
 
 from __future__ import annotations
 
+import errno
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -51,7 +52,7 @@ class Memory:
     """The memory of layers that are released, for those to come.
 
     Where the system has to find and clear fresh pages for each layer, this takes longer than any step of the
-    pass.  All buffers have the size of the largest layer; what of a buffer is never used costs nothing.
+    pass.  Buffers have the size of the largest layer or window; what of one is never used costs nothing.
     """
 
     def __init__(self, dtype: np.dtype[Any], size: int) -> None:
@@ -242,8 +243,7 @@ class RawLayer:
 
         def fill(at: int, piece: Array) -> None:
             with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
-                self._seek(file, begin + at, piece)
-                _read_into(file, piece)
+                self._move(file, begin + at, piece, _read_into)
 
         self._piecewise(fill, values, mapped)
         self.work.read += values.nbytes
@@ -253,18 +253,25 @@ class RawLayer:
 
         def write(at: int, piece: Array) -> None:
             with storage_errors(self.path), open_own(self.path, "r+b", 0) as file:
-                self._seek(file, begin + at, piece)
-                write_all(file, piece)
+                self._move(file, begin + at, piece, write_all)
 
         self._piecewise(write, values, mapped)
         self.work.written += values.nbytes
 
-    def _seek(self, file: Any, begin: int, values: Array) -> None:
-        """Go to the place of values, whose bytes then go past the system's cache if they are whole pages."""
+    def _move(self, file: Any, begin: int, values: Array, move: Callable[[Any, Array], None]) -> None:
+        """Read or write values at their place, past the system's cache if they are whole pages."""
         place = begin * self.dtype.itemsize
-        if not (place | values.nbytes | values.ctypes.data) % system.PAGE_BYTES:
-            system.bypass_cache(file.fileno())
+        pages = not (place | values.nbytes | values.ctypes.data) % system.PAGE_BYTES
+        direct = pages and system.bypass_cache(file.fileno())
         file.seek(place)
+        try:
+            move(file, values)
+        except OSError as error:
+            if not direct or error.errno != errno.EINVAL:
+                raise
+            system.bypass_cache(file.fileno(), bypass=False)
+            file.seek(place)
+            move(file, values)
 
     def _piecewise(
         self, do: Callable[[int, Array], None], values: Array, mapped: Callable[..., Iterable[None]]

@@ -184,8 +184,8 @@ class DensePass:
         what = (self.index, self.folder, self.objective, self.backup, self.work)
         if self._plan.words is not None:
             bits = Bits(rules, self._pool, self._plan.words, self._plan.window)
-            if window := self._plan.window:
-                return InWindows(self._pool, window, self._plan.words.window, bits, *what)
+            if self._plan.window:
+                return InWindows(self._pool, self._plan.words.window, bits, *what)
             return InMemory(bits, *what, lean=self._plan.lean)
         largest = None if self._plan.batched else self._plan.largest
         worker: Cuda | Threads

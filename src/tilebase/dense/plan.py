@@ -58,7 +58,8 @@ class Plan:
     words:
         What Boolean values take as bits; None if the values are not kept as bits.
     window:
-        Words of a window of bits, where one layer is in memory and the others are in files (`dense.windows`).
+        Words of a window of bits, or of two, where one layer is in memory and the others are in files
+        (`dense.windows`).
     parts:
         Batches that a layer is cut into at least, so that all workers have work.
     at_once:
@@ -67,7 +68,7 @@ class Plan:
         Whether three layers are in memory at a time and not four: so a larger pass fits, and one that is
         interrupted between fold and slides goes on after the last checkpoint.
     bits_memory:
-        Memory with which Boolean values would be bits, where this is too little for them; else 0.
+        Memory with which Boolean values would be bits, where this is too little but enough for one layer.
     """
 
     boards: int
@@ -91,18 +92,20 @@ class Plan:
 
         Raises `ResourceError`, with the memory that is enough, if even batches do not fit.
         """
-        lowest, _ = options.get("sums", EVERY)
+        (lowest, _), bits_memory = options.get("sums", EVERY), 0
         try:
             plan = cls.outline(index, objective, allowed, **options)
+            bits_memory = plan.bits_memory
             if not plan.batched or plan.as_bits or plan.can_be_cut(index, allowed.memory, lowest):
                 return plan
         except ResourceError:
             pass  # the least memory is still to be found
         ample = replace(allowed, memory=NO_BOUND)
         plan = cls.outline(index, objective, ample, **options | {"bits": False})
-        least = byte_text(plan.least_memory(index, lowest))
+        least = plan.least_memory(index, lowest)
+        least = min(least, bits_memory or least)
         raise ResourceError(
-            f"{index.game} needs {least} of memory, even in batches, and "
+            f"{index.game} needs {byte_text(least)} of memory, even in batches, and "
             f"{byte_text(allowed.memory)} may be used: give more memory, a smaller type of value, or lower "
             "limits"
         )
@@ -113,7 +116,7 @@ class Plan:
         values = "as bits" if self.as_bits else f"of {self.value_bytes:g} bytes"
         where = "in memory, three at a time" if self.lean else "in memory"
         if self.batched:
-            cut = f"windows of {byte_text(8 * self.window)}" if self.window else "batches"
+            cut = f"windows, with {byte_text(8 * self.window)}," if self.window else "batches"
             where = f"in {cut} through {byte_text(self.disk_bytes)} of files"
         return (
             f"values {values}, layers of {byte_text(self.layer_bytes)} {where}, tables and buffers of "
@@ -139,6 +142,11 @@ class Plan:
     def layer_bytes(self) -> int:
         """Bytes of the layers that a pass in memory has at once."""
         return self.whole_bytes - self.base
+
+    @property
+    def waits(self) -> bool:
+        """Whether files are not read while others are worked: a window of bits has no memory for two."""
+        return self.words is not None and self.window < 2 * self.words.window
 
     @property
     def moved_bytes(self) -> float:

@@ -206,7 +206,7 @@ class Matrices:
     boards:
         int64[h]: the boards that are stored of a matrix.
     first, size:
-        Of the layer, the word with which it begins, 0 for a whole one, and the words.
+        Of the layer, the word with which it begins, 0 for a whole one, and the words, gaps included.
     """
 
     first = 0

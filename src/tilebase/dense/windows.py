@@ -14,7 +14,7 @@ the afterstates are in no file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,28 +38,32 @@ T = TypeVar("T")
 ADDED = 0.1
 """The estimated share of adding windows in the work of a layer."""
 PARTS = 4
-"""Windows of states that are read of a small layer: all but the first while others are worked."""
+"""Windows of states, about, that are read of a small layer: all but the first while others are worked."""
 
 
 class InWindows(Stored[BitLayer, RawLayer]):
-    """States as bits in files; a window has at most so many `words`, and at least the `least` of `Words`.
+    """States as bits in files; a window has at least the `least` words of `Words`.
 
-    Where half as many are enough, a window is read or written while another one is worked.
+    Where the memory of a window is enough for two, one is read or written while another one is worked.
     """
 
-    def __init__(self, pool: Pool, words: int, least: int, bits: Bits, *arguments: Any) -> None:
+    def __init__(self, pool: Pool, least: int, bits: Bits, *arguments: Any) -> None:
         super().__init__(bits, *arguments)
-        self._bits, self._pool, self._ahead = bits, pool, least <= bits.half_window
-        self._words = bits.half_window if self._ahead else words
+        self._bits, self._pool, self._ahead = bits, pool, least <= bits.words(two=True)
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         states = self._store(total, part_path(self._path(total)))
-        won = self._file(part_path(self._folder / places.of_sum(total, "columns")), self._bits.by_left(total))
+        columns = self._bits.by_left(total)
+        won = self._file(part_path(self._folder / places.of_sum(total, "columns")), columns)
         layer, shares = self._bits.layer(Source("afterstates", total)), Shares(tell)
-        with released_on_error(states, won), self._bits.windows(self._ahead) as memory, Pool(1) as files:
-            self._fold(layer, memory, files, shares)
+        with released_on_error(states, won):
+            with self._bits.windows(two=self._ahead) as memory, Pool(1) as files:
+                self._fold(layer, memory, files, shares)
             kept.add(layer)
-            self._slide(layer, won, memory, files, shares)
+            # What columns win goes through no file if one window is enough.
+            two = self._ahead and columns.size > self._bits.words(two=False)
+            with self._bits.windows(two=two) as memory, Pool(1) as files:
+                self._slide(layer, columns.cut(self._bits.words(two=two)), won, memory, files, shares)
             with self._disk():
                 states.create()
                 states.write_at(0, layer.data, self._pool.map)
@@ -73,26 +77,52 @@ class InWindows(Stored[BitLayer, RawLayer]):
         exponents = sorted(spawned(self._index.game, afters.total), reverse=True)
         if not exponents:
             self._bits.fold_window({}, ALL, afters, self._work, shares.next(SHARES[Step.FOLD]))
-        parts: list[tuple[int, Range, int, Matrices]] = []
-        for exponent in exponents:
-            total, more = afters.total + 2**exponent, 1 << (exponent - 1)
-            above = self._bits.by_top(total)
-            words = min(self._words, max(above.size // PARTS, above.largest(more)))
-            ranges = above.cut(words, more)
-            self._count(above, len(ranges))
-            windows = (above.window(Range(sums.begin, sums.end + more)) for sums in ranges)
-            parts += [(exponent, sums, total, one) for sums, one in zip(ranges, windows, strict=True)]
-        read = self._waited(files.map(self._reader(memory), parts, self._ahead))
-        for (exponent, sums, _, _), here in zip(parts, read, strict=True):
-            share = SHARES[Step.FOLD] / len(exponents) * _part(afters.map.window(sums), afters.map)
-            self._bits.fold_window({exponent: here[0]}, sums, afters, self._work, shares.next(share))
-            here.clear()  # before memory for another window is asked for
+        last, end, of = np.empty(0, dtype=WORD), 0, -1
 
-    def _slide(self, layer: BitLayer, file: RawLayer, memory: Memory, files: Pool, shares: Shares) -> None:
+        def windows() -> Iterator[tuple[int, Range]]:
+            for exponent in exponents:
+                above = self._bits.by_top(afters.total + 2**exponent)
+                words, more = self._bits.words(two=self._ahead), 1 << (exponent - 1)
+                if self._ahead:
+                    words = min(words, max(above.size // PARTS, above.largest(more)))
+                ranges = above.cut(words, more)
+                self._count(above, len(ranges))
+                yield from ((exponent, sums) for sums in ranges)
+
+        def read(one: tuple[int, Range]) -> tuple[Range, dict[int, BitLayer]]:
+            nonlocal last, end, of
+            exponent, sums = one
+            total = afters.total + 2**exponent
+            window = self._bits.by_top(total).window(Range(sums.begin, sums.end + (1 << (exponent - 1))))
+            layer = self._bits.window(total, window, memory)
+            if total in self._states:
+                # What the last window has, too, is not read again; it may lie in the same memory.
+                known = max(0, end - window.first) if total == of else 0
+                layer.data[:known] = last[len(last) - known :]
+                self._states[total].read_at(window.first + known, layer.data[known:])
+                last, end, of = layer.data, window.first + window.size, total
+            else:  # no board has this sum, or all boards of it count for nothing
+                layer.fill(self._above(total))
+            return sums, {exponent: layer}
+
+        for sums, states in self._waited(files.map(read, windows(), self._ahead)):
+            share = SHARES[Step.FOLD] / len(exponents) * _part(afters.map.window(sums), afters.map)
+            self._bits.fold_window(states, sums, afters, self._work, shares.next(share))
+            states.clear()  # before memory for another window is asked for
+
+    def _slide(
+        self,
+        layer: BitLayer,
+        ranges: list[Range],
+        file: RawLayer,
+        memory: Memory,
+        files: Pool,
+        shares: Shares,
+    ) -> None:
         """Replace afterstates by states; windows of what columns win go through a file."""
-        columns = self._bits.by_left(layer.total)
-        *before, last = windows = [columns.window(sums) for sums in columns.cut(self._words)]
-        self._count(columns, len(windows))
+        columns, ahead = self._bits.by_left(layer.total), self._ahead
+        *before, last = [columns.window(sums) for sums in ranges]
+        self._count(columns, len(ranges))
 
         def slid(window: Matrices) -> list[BitLayer]:
             won = self._bits.window(layer.total, window, memory)
@@ -111,37 +141,17 @@ class InWindows(Stored[BitLayer, RawLayer]):
 
         if before:
             file.create()
-        for _ in files.map(write, map(slid, before), self._ahead):
+        for _ in files.map(write, map(slid, before), ahead):
             pass
         (won,) = slid(last)
         adding = ADDED if before else 0.0
         self._bits.slide_rows(layer, won, self._work, shares.next(SHARES[Step.ROWS] - adding))
         del won
-        for window, here in zip(before, self._waited(files.map(read, before, self._ahead)), strict=True):
+        for window, here in zip(before, self._waited(files.map(read, before, ahead)), strict=True):
             share = adding * _part(window, columns)
             self._bits.add_window(layer, here[0], self._work, shares.next(share))
             here.clear()
         file.release()
-
-    def _reader(self, memory: Memory) -> Callable[[tuple[Any, Any, int, Matrices]], list[BitLayer]]:
-        """Return a function that reads windows of states, those of a sum in ascending order."""
-        last, end, of = np.empty(0, dtype=WORD), 0, -1
-
-        def read(part: tuple[Any, Any, int, Matrices]) -> list[BitLayer]:
-            nonlocal last, end, of
-            *_, total, window = part
-            layer = self._bits.window(total, window, memory)
-            if total in self._states:
-                # What the last window has, too, is not read again; it may lie in the same memory.
-                known = max(0, end - window.first) if total == of else 0
-                layer.data[:known] = last[len(last) - known :]
-                self._states[total].read_at(window.first + known, layer.data[known:])
-                last, end, of = layer.data, window.first + window.size, total
-            else:  # no board has this sum, or all boards of it count for nothing
-                layer.fill(self._above(total))
-            return [layer]
-
-        return read
 
     def _waited(self, found: Iterator[T]) -> Iterator[T]:
         """Yield what is found in files, and note the time until it is there."""

@@ -47,14 +47,18 @@ def let_go(descriptor: int, begin: int, end: int) -> None:
         os.posix_fadvise(descriptor, begin, end - begin, os.POSIX_FADV_DONTNEED)
 
 
-def bypass_cache(descriptor: int) -> None:
-    """Let an open file be read and written without copies in the system's cache, where file and system can.
+def bypass_cache(descriptor: int, *, bypass: bool = True) -> bool:
+    """Let an open file be read and written without copies in the system's cache; False where it cannot be.
 
-    Memory, place and length of all that follows must be whole pages.
+    Memory, place and length of all that follows must be whole pages.  Some file systems say only then, by
+    EINVAL, that they want more.
     """
-    if direct := getattr(os, "O_DIRECT", 0):
-        with suppress(OSError):  # not every kind of file system can
-            fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | direct)
+    direct = getattr(os, "O_DIRECT", 0)
+    with suppress(OSError):
+        flags = fcntl.fcntl(descriptor, fcntl.F_GETFL) & ~direct
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | direct * bypass)
+        return bool(direct)
+    return False
 
 
 def flush(path: Path) -> None:

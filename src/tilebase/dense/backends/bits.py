@@ -115,9 +115,7 @@ class Bits:
         ]
         self._matrices = lru_cache(maxsize=8)(Matrices)  # for all steps of a layer
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
-        self._windows = Memory(WORD, window + 1)
-        self.half_window = max(0, (window + 1) // 2 // PAGE * PAGE - 1)
-        """The words of a window where the memory of one is that of two (`windows`)."""
+        self._window, self._windows = window, Memory(WORD, window + 1)
         self._scratch = [scratch(words, rules.index.parts) for _ in range(pool.threads)]
         self._pool, self._runner = pool, JobRunner(pool, self._scratch)
         # Packed: that compiles faster.  Spawns read the halves class by class, where it would cost a third.
@@ -133,23 +131,28 @@ class Bits:
         assert source.blocks == WHOLE, "a window of bits is cut by `window`"
         return BitLayer(source.total, self.by_top(source.total), self, self._memory)
 
-    def window(self, total: int, blocks: Matrices, memory: Memory | None = None) -> BitLayer:
-        """Return the memory for a window of a layer, of at most the words that were said."""
-        return BitLayer(total, blocks, self, memory or self._windows)
+    def words(self, *, two: bool) -> int:
+        """Return the most words of a window; of one of `two`, whose memory begins with a page."""
+        return max(0, (self._window + 1) // 2 // PAGE * PAGE - 1) if two else self._window
 
     @contextmanager
-    def windows(self, two: bool) -> Iterator[Memory]:
-        """Give the memory of a window, or as that of `two`."""
+    def windows(self, *, two: bool) -> Iterator[Memory]:
+        """Give the memory of a window, or the same as that of `two`."""
         if not two:
             yield self._windows
             return
-        buffer, memory = self._windows.take(), Memory(WORD, self.half_window + 1)
-        memory.give(buffer[self.half_window + 1 :])
-        memory.give(buffer[: self.half_window + 1])
+        buffer, size = self._windows.take(), self.words(two=True) + 1
+        memory = Memory(WORD, size)
+        memory.give(buffer[size:])
+        memory.give(buffer[:size])
         try:
             yield memory
         finally:
             self._windows.give(buffer)
+
+    def window(self, total: int, blocks: Matrices, memory: Memory) -> BitLayer:
+        """Return a window of a layer, in the memory that `windows` gave."""
+        return BitLayer(total, blocks, self, memory)
 
     def by_top(self, total: int) -> Matrices:
         """Return where the matrices of a layer begin, as states and afterstates lie."""
