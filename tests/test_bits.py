@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import itertools
 import math
-from collections import Counter
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -107,18 +106,14 @@ def test_bits_are_the_bytes(game, tmp_path, monkeypatch, whole):
 
 
 @GAMES
-@pytest.mark.parametrize("pages", [False, True])
-def test_windows_change_nothing(game, pages, tmp_path, monkeypatch, whole):
+def test_windows_change_nothing(game, tmp_path, monkeypatch, whole):
     """Also where matrices begin with a page, as in large layers, and a window is read ahead."""
-    expected, used = whole(game), Counter()
-    monkeypatch.setattr(sizes, "PAGED", 0 if pages else 1 << 40)
-    direct, windows = layers.system.bypass_cache, bits.Bits.windows
-    monkeypatch.setattr(layers.system, "bypass_cache", lambda of: used.update(["direct"]) or direct(of))
-    monkeypatch.setattr(bits.Bits, "windows", lambda self, two: used.update([two]) or windows(self, two=two))
-    for spare in (0.0, 0.3, 1.0) if pages else (0.0, 0.3):
-        memory = least_memory(game, spare=spare)
-        assert solved(tmp_path / f"{spare}", game, memory=memory) == expected
-    assert used["direct"] > 0 < used[True] or not pages
+    expected, used, windows = whole(game), set(), bits.Bits.windows
+    monkeypatch.setattr(bits.Bits, "windows", lambda self, two: used.add(two) or windows(self, two=two))
+    for paged, spare in ((1 << 40, 0.0), (1 << 40, 0.3), (0, 1.0)):
+        monkeypatch.setattr(sizes, "PAGED", paged)
+        assert solved(tmp_path / f"{spare}", game, memory=least_memory(game, spare=spare)) == expected
+    assert used == {False, True}
 
 
 def test_a_window_is_smaller_than_a_layer(tmp_path, monkeypatch):
@@ -190,11 +185,7 @@ def test_matrices_hold_each_board_or_its_image(game):
             if not any(index.mirrors):
                 assert blocks.boards.sum() == size
             assert blocks.boards.sum() <= size
-            assert (
-                len(blocks.boards) > units // 2
-                or not halves.halves
-                or blocks.boards[units // 2 + 2 :].sum() == 0
-            )
+            assert not halves.halves or not blocks.boards[units // 2 + 2 :].any()
             assert sorted(np.concatenate(blocks.jobs())) == list(np.flatnonzero(blocks.boards))
             stored = blocks.at >= 0
             begins = blocks.at[stored]
@@ -233,7 +224,6 @@ MIRRORED = pytest.mark.parametrize(
         (Game("2x4", 32, limits="8,4,4,8/8,4,4,8", start="empty"), (True, True)),
         (Game("2x4", 32, limits="8,8,4,4/8,8,4,4", start="empty"), (True, False)),
         (Game("2x4", 32, limits="8,4,4,8/4,4,4,4", start="empty"), (False, True)),
-        (Game("2x4", 32, limits="8,4,4,4/4,4,4,8", start="empty"), (False, False)),
         (Game("2x4", 8, walls=[1, 2]), (False, True)),
         (Game("2x4", 16, walls=[0, 3, 4, 7], start="empty"), (True, True)),
         (Game("2x4", 8, start="empty", pattern="4,*,*,*/*,*,*,4|*,*,*,4/4,*,*,*"), (True, True)),
@@ -280,16 +270,6 @@ def test_large_tiles_and_sums(shape, goal, rules, forced):
     assert force(game, engine="search").forced is forced
 
 
-def test_a_quarter_is_stored_and_worked_out():
-    """The sums near the middle are more than a quarter; the larger the goal, the fewer these are."""
-    for goal, least, most in ((16, 1.8, 2), (64, 3, 3.2), (256, 3.6, 3.8)):
-        plan = Plan.of(PerfectIndex(Game("2x4", goal)), Objective("guaranteed"), AMPLE)
-        assert least < plan.boards / plan.worked < most
-    plan = Plan.of(PerfectIndex(Game("4x4", 64)), Objective("guaranteed"), AMPLE)
-    assert plan.layer_bytes / 4 < plan.largest / 8 / 3
-    assert Plan.of(PerfectIndex(LIMITED), Objective("guaranteed"), AMPLE).worked == 6**2 * 5**4 * 4**3
-
-
 def test_bits_are_taken_where_they_fit(monkeypatch):
     monkeypatch.undo()
     index, guaranteed = PerfectIndex(Game("2x6", 128, start="empty")), Objective("guaranteed")
@@ -298,7 +278,6 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert plan.largest < 4 * 64 * plan.words.layer < 1.3 * plan.largest
     assert plan.value_bytes < 0.04
     values = Plan.of(index, guaranteed, AMPLE, bits=False)
-    assert values.words is None
     assert values.layer_bytes > 20 * plan.layer_bytes
     assert (plan.as_bits, values.as_bits) == (True, False)
     assert Plan.of(index, guaranteed, replace(AMPLE, memory=plan.whole_bytes)).words == plan.words
@@ -341,8 +320,7 @@ def test_files_that_cannot_be_read_past_the_cache(tmp_path, monkeypatch, whole):
     direct: dict[int, bool] = {}
 
     def bypass(file, *, bypass=True):
-        direct[file] = bypass
-        return bypass
+        return direct.update({file: bypass}) or bypass
 
     def only_cached(move, file, values):
         if direct.get(file.fileno()):
