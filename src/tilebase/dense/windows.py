@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,17 +54,12 @@ class InWindows(Stored[BitLayer, RawLayer]):
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         states = self._store(total, part_path(self._path(total)))
-        columns = self._bits.by_left(total)
-        won = self._file(part_path(self._folder / places.of_sum(total, "columns")), columns)
+        won = self._file(part_path(self._folder / places.of_sum(total, "columns")), self._bits.by_left(total))
         layer, shares = self._bits.layer(Source("afterstates", total)), Shares(tell)
         with released_on_error(states, won):
-            with self._bits.windows(two=self._ahead) as memory, Pool(1) as files:
-                self._fold(layer, memory, files, shares)
+            self._fold(layer, shares)
             kept.add(layer)
-            # What columns win goes through no file if one window is enough.
-            two = self._ahead and columns.size > self._bits.words(two=False)
-            with self._bits.windows(two=two) as memory, Pool(1) as files:
-                self._slide(layer, columns.cut(self._bits.words(two=two)), won, memory, files, shares)
+            self._slide(layer, won, shares)
             with self._disk():
                 states.create()
                 states.write_at(0, layer.data, self._pool.map)
@@ -72,7 +68,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
                 states.rename(self._path(total))
         self._states[total] = states
 
-    def _fold(self, afters: BitLayer, memory: Memory, files: Pool, shares: Shares) -> None:
+    def _fold(self, afters: BitLayer, shares: Shares) -> None:
         """Afterstates: each exponent narrows them, the largest first."""
         exponents = sorted(spawned(self._index.game, afters.total), reverse=True)
         if not exponents:
@@ -89,7 +85,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
                 self._count(above, len(ranges))
                 yield from ((exponent, sums) for sums in ranges)
 
-        def read(one: tuple[int, Range]) -> tuple[Range, dict[int, BitLayer]]:
+        def read(memory: Memory, one: tuple[int, Range]) -> tuple[Range, dict[int, BitLayer]]:
             nonlocal last, end, of
             exponent, sums = one
             total = afters.total + 2**exponent
@@ -105,26 +101,20 @@ class InWindows(Stored[BitLayer, RawLayer]):
                 layer.fill(self._above(total))
             return sums, {exponent: layer}
 
-        for sums, states in self._waited(files.map(read, windows(), self._ahead)):
-            share = SHARES[Step.FOLD] / len(exponents) * _part(afters.map.window(sums), afters.map)
-            self._bits.fold_window(states, sums, afters, self._work, shares.next(share))
-            states.clear()  # before memory for another window is asked for
+        with self._bits.windows(two=self._ahead) as memory, Pool(1) as files:
+            for sums, states in self._waited(files.map(partial(read, memory), windows(), self._ahead)):
+                share = SHARES[Step.FOLD] / len(exponents) * _part(afters.map.window(sums), afters.map)
+                self._bits.fold_window(states, sums, afters, self._work, shares.next(share))
+                states.clear()  # before memory for another window is asked for
 
-    def _slide(
-        self,
-        layer: BitLayer,
-        ranges: list[Range],
-        file: RawLayer,
-        memory: Memory,
-        files: Pool,
-        shares: Shares,
-    ) -> None:
-        """Replace afterstates by states; windows of what columns win go through a file."""
-        columns, ahead = self._bits.by_left(layer.total), self._ahead
-        *before, last = [columns.window(sums) for sums in ranges]
-        self._count(columns, len(ranges))
+    def _slide(self, layer: BitLayer, file: RawLayer, shares: Shares) -> None:
+        """Replace afterstates by states; what columns win goes through a file if one window is too small."""
+        columns = self._bits.by_left(layer.total)
+        ahead = self._ahead and columns.size > self._bits.words(two=False)
+        *before, last = windows = [columns.window(sums) for sums in columns.cut(self._bits.words(two=ahead))]
+        self._count(columns, len(windows))
 
-        def slid(window: Matrices) -> list[BitLayer]:
+        def slid(memory: Memory, window: Matrices) -> list[BitLayer]:
             won = self._bits.window(layer.total, window, memory)
             tell = shares.next(SHARES[Step.COLUMNS] * _part(window, columns))
             self._bits.slide_window(layer, won, self._work, tell)
@@ -134,23 +124,25 @@ class InWindows(Stored[BitLayer, RawLayer]):
             file.write_at(here[0].map.first, here[0].data)
             here.clear()
 
-        def read(window: Matrices) -> list[BitLayer]:
+        def read(memory: Memory, window: Matrices) -> list[BitLayer]:
             won = self._bits.window(layer.total, window, memory)
             file.read_at(window.first, won.data)
             return [won]
 
         if before:
             file.create()
-        for _ in files.map(write, map(slid, before), ahead):
-            pass
-        (won,) = slid(last)
-        adding = ADDED if before else 0.0
-        self._bits.slide_rows(layer, won, self._work, shares.next(SHARES[Step.ROWS] - adding))
-        del won
-        for window, here in zip(before, self._waited(files.map(read, before, ahead)), strict=True):
-            share = adding * _part(window, columns)
-            self._bits.add_window(layer, here[0], self._work, shares.next(share))
-            here.clear()
+        with self._bits.windows(two=ahead) as memory, Pool(1) as files:
+            for _ in files.map(write, map(partial(slid, memory), before), ahead):
+                pass
+            (won,) = slid(memory, last)
+            adding = ADDED if before else 0.0
+            self._bits.slide_rows(layer, won, self._work, shares.next(SHARES[Step.ROWS] - adding))
+            del won
+            there = self._waited(files.map(partial(read, memory), before, ahead))
+            for window, here in zip(before, there, strict=True):
+                share = adding * _part(window, columns)
+                self._bits.add_window(layer, here[0], self._work, shares.next(share))
+                here.clear()
         file.release()
 
     def _waited(self, found: Iterator[T]) -> Iterator[T]:
