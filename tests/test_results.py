@@ -159,6 +159,7 @@ FOUND: dict[str, set[str]] = {
     "25,179,014": {"3x3 to 1024"},
     "0.74": {"3x3 to 512"},
     "256 prob 3x4": {"3x4 to 256"},
+    "64,64,64,32/64,... 4x4": {"4x4 to 128 within 64,64,64,32/64,64,64,32/64,32,32,32/32,32,32,32"},
     "new-3x4-to-256-prob": {"3x4 to 256"},
     "64-lose-3x3-optimal": {"3x3 to 64"},
     "yamashita score": {"3x3 without a goal", "3x4 without a goal, from two 2s"},

@@ -313,10 +313,11 @@ FEWEST_DIGITS = 3
 def find_results(*words: str) -> tuple[Result, ...]:
     """Return the results whose file, group, board, question and authors have all the words, in any order.
 
-    Limits on cells are one word: 256 does not find boards with a limit of 256.  A word without a digit may be
-    cut short: *prob* finds *probability*.  A single word may be the name of a result or how names begin, or a
-    JSON file that a command wrote.  A number that no board or question has finds the results with this
-    value, published or computed; otherwise, with three digits or more, those whose values it rounds.
+    Limits on cells are one word: 256 does not find boards with a limit of 256.  Limits, and words without a
+    digit, may be cut short: *prob* finds *probability*.  A single word may be the name of a result or how
+    names begin, or a JSON file that a command wrote.  A number that no board or question has finds the
+    results with this value, published or computed; otherwise, with three digits or more, those whose values
+    it rounds.
 
     Raises `UsageError` if there is none, `CorruptError` if the file is no result.
     """
@@ -369,12 +370,13 @@ def _instead(asked: Sequence[str]) -> str:
 
 
 def _has_all(one: Result, asked: list[str]) -> bool:
-    """Return whether a result has all the words, those without a digit perhaps cut short."""
+    """Return whether a result has all the words, limits and those without a digit perhaps cut short."""
     file = one.name.partition(_name(one.board))[0].replace("-", " ")
     authors = re.findall("[a-z]+", Cited.of(one.source).author.lower())
     parts = {one.group, *authors, *_parts(file), *_parts(one.board), *_parts(one.question)}
     return all(
-        word in parts or (word.isalpha() and any(part.startswith(word) for part in parts)) for word in asked
+        word in parts or ((word.isalpha() or "," in word) and any(part.startswith(word) for part in parts))
+        for word in asked
     )
 
 
