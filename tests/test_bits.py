@@ -224,6 +224,7 @@ MIRRORED = pytest.mark.parametrize(
         (Game("2x4", 32, limits="8,4,4,8/8,4,4,8", start="empty"), (True, True)),
         (Game("2x4", 32, limits="8,8,4,4/8,8,4,4", start="empty"), (True, False)),
         (Game("2x4", 32, limits="8,4,4,8/4,4,4,4", start="empty"), (False, True)),
+        (Game("2x4", 32, limits="8,4,4,4/4,4,4,8", start="empty"), (False, False)),
         (Game("2x4", 8, walls=[1, 2]), (False, True)),
         (Game("2x4", 16, walls=[0, 3, 4, 7], start="empty"), (True, True)),
         (Game("2x4", 8, start="empty", pattern="4,*,*,*/*,*,*,4|*,*,*,4/4,*,*,*"), (True, True)),
@@ -270,6 +271,16 @@ def test_large_tiles_and_sums(shape, goal, rules, forced):
     assert force(game, engine="search").forced is forced
 
 
+def test_a_quarter_is_stored_and_worked_out():
+    """The sums near the middle are more than a quarter; the larger the goal, the fewer these are."""
+    for goal, least, most in ((16, 1.8, 2), (64, 3, 3.2), (256, 3.6, 3.8)):
+        plan = Plan.of(PerfectIndex(Game("2x4", goal)), Objective("guaranteed"), AMPLE)
+        assert least < plan.boards / plan.worked < most
+    plan = Plan.of(PerfectIndex(Game("4x4", 64)), Objective("guaranteed"), AMPLE)
+    assert plan.layer_bytes / 4 < plan.largest / 8 / 3
+    assert Plan.of(PerfectIndex(LIMITED), Objective("guaranteed"), AMPLE).worked == 6**2 * 5**4 * 4**3
+
+
 def test_bits_are_taken_where_they_fit(monkeypatch):
     monkeypatch.undo()
     index, guaranteed = PerfectIndex(Game("2x6", 128, start="empty")), Objective("guaranteed")
@@ -278,6 +289,7 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert plan.largest < 4 * 64 * plan.words.layer < 1.3 * plan.largest
     assert plan.value_bytes < 0.04
     values = Plan.of(index, guaranteed, AMPLE, bits=False)
+    assert values.words is None
     assert values.layer_bytes > 20 * plan.layer_bytes
     assert (plan.as_bits, values.as_bits) == (True, False)
     assert Plan.of(index, guaranteed, replace(AMPLE, memory=plan.whole_bytes)).words == plan.words
@@ -303,8 +315,8 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
 def test_a_window_that_cannot_be_kept_leaves_no_parts(tmp_path, monkeypatch, whole, method, error):
     """A full disk, say: what was written of the layer goes, and the states of those above stay."""
     owner = bits.Bits if method.endswith("window") else layers.RawLayer
-    monkeypatch.setattr(sizes, "PAGED", 0)
-    for spare in (0.0, 1.0):
+    for paged, spare in ((1 << 20, 0.0), (0, 1.0)):
+        monkeypatch.setattr(sizes, "PAGED", paged)
         memory = least_memory(LIMITED, spare)
         with monkeypatch.context() as patch:
             raise_at(patch, owner, method, (40,), error("no space"))

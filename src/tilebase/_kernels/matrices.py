@@ -68,9 +68,7 @@ MASKS = tuple(
 class Matrices(NamedTuple):
     """The matrices of a layer, or some of them: those rows of them that are stored, as far as they are."""
 
-    words: (
-        Array  # uint64: the rows; between matrices of large layers there may be words with anything in them
-    )
+    words: Array  # uint64: the rows; between the matrices of large layers are words with anything in them
     at: Array  # int64: at[h, k] is the first word of the rows whose outer half has the sum h, its first part
     #            the class k; -1 if there are none
     wide: Array  # int64: wide[h, k] is the number of words in one of these rows
@@ -405,7 +403,7 @@ def rearrange(h, units, outer, inner, from_inner, layer, most, some, out, scratc
 
 @scalar
 def _gather_row(words, runs, blocks, ix, iy, out, to, before):
-    """Write a row from runs of bits, one below the other in each block; so many columns are `before` them.
+    """Write a row from the column `before` on, from runs of bits, one below the other in each block.
 
     A block begins at a word and a column there, has so many rows for each ix and so many bits in each run,
     and its rows are so many words apart.  The runs of one that begins at -1 are 0.

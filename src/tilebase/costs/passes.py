@@ -1,9 +1,9 @@
 """What a pass over all boards takes, as its plan says (`dense.plan`), and a search for a forced win.
 
 The time of a pass is its boards times a rate, or the bytes that it moves through files if that takes longer;
-with little memory for bits it is both.
-Where there are too many boards for an index, sizes alone say what it takes.  Nobody knows how many
-afterstates a search opens; `opened_afterstates` goes by the searches of docs/results.md.
+with little memory for bits it is both.  Where there are too many boards for an index, sizes alone say what it
+takes.  Nobody knows how many afterstates a search opens; `opened_afterstates` goes by the searches of
+docs/results.md.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ class DensePass:
         if self._plan.words is not None:
             bits = Bits(rules, self._pool, self._plan.words, self._plan.window)
             if self._plan.window:
-                return InWindows(self._pool, self._plan.words.window, bits, *what)
+                return InWindows(self._pool, not self._plan.waits, bits, *what)
             return InMemory(bits, *what, lean=self._plan.lean)
         largest = None if self._plan.batched else self._plan.largest
         worker: Cuda | Threads

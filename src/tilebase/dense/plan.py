@@ -9,7 +9,7 @@ from typing import Any
 
 from tilebase.counting.combinatorics import layers_together
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.sizes import LAYERS, Words, scratch_bytes, table_bytes
+from tilebase.dense.sizes import LAYERS, Words, half_window, scratch_bytes, table_bytes
 from tilebase.dense.steps import Cut
 from tilebase.errors import ResourceError, UsageError
 from tilebase.objectives.numbers import byte_text
@@ -68,7 +68,7 @@ class Plan:
         Whether three layers are in memory at a time and not four: so a larger pass fits, and one that is
         interrupted between fold and slides goes on after the last checkpoint.
     bits_memory:
-        Memory with which Boolean values would be bits, where this is too little but enough for one layer.
+        Memory with which Boolean values would be bits, if this is too little but enough for a layer; else 0.
     """
 
     boards: int
@@ -145,8 +145,8 @@ class Plan:
 
     @property
     def waits(self) -> bool:
-        """Whether files are not read while others are worked: a window of bits has no memory for two."""
-        return self.words is not None and self.window < 2 * self.words.window
+        """Whether windows of bits are not read while others are worked: there is no memory for two."""
+        return self.words is not None and half_window(self.window) < self.words.window
 
     @property
     def moved_bytes(self) -> float:

@@ -305,6 +305,11 @@ class Words:
         return 8 * (MATRICES * self.matrix + (ROWS + 3) * self.row + LISTS * self.halves)
 
 
+def half_window(words: int) -> int:
+    """Return the most words of each of two windows in the memory of one: the second begins with a page."""
+    return max(0, (words + 1) // 2 // PAGE * PAGE - 1)
+
+
 def outer_and_inner(index: PerfectIndex) -> tuple[Halves, Halves]:
     """Return the halves of boards: top and bottom, left and right."""
     a, b, c, d = index.parts

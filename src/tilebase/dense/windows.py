@@ -43,14 +43,11 @@ PARTS = 4
 
 
 class InWindows(Stored[BitLayer, RawLayer]):
-    """States as bits in files; a window has at least the `least` words of `Words`.
+    """States as bits in files; `ahead`: a window is read or written while another one is worked."""
 
-    Where the memory of a window is enough for two, one is read or written while another one is worked.
-    """
-
-    def __init__(self, pool: Pool, least: int, bits: Bits, *arguments: Any) -> None:
+    def __init__(self, pool: Pool, ahead: bool, bits: Bits, *arguments: Any) -> None:
         super().__init__(bits, *arguments)
-        self._bits, self._pool, self._ahead = bits, pool, least <= bits.words(two=True)
+        self._bits, self._pool, self._ahead = bits, pool, ahead
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         states = self._store(total, part_path(self._path(total)))

@@ -21,7 +21,7 @@ from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import JobRunner, packed_spawns
 from tilebase.dense.index import Part
 from tilebase.dense.layers import Memory
-from tilebase.dense.sizes import LISTS, MATRICES, PAGE, ROWS, Matrices, Words, outer_and_inner
+from tilebase.dense.sizes import LISTS, MATRICES, ROWS, Matrices, Words, half_window, outer_and_inner
 from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step
 from tilebase.dense.tables import AllSpawns, DenseRules, Side
 from tilebase.game.game import Cells
@@ -132,8 +132,8 @@ class Bits:
         return BitLayer(source.total, self.by_top(source.total), self, self._memory)
 
     def words(self, *, two: bool) -> int:
-        """Return the most words of a window; of one of `two`, whose memory begins with a page."""
-        return max(0, (self._window + 1) // 2 // PAGE * PAGE - 1) if two else self._window
+        """Return the most words of a window, or of one of `two`."""
+        return half_window(self._window) if two else self._window
 
     @contextmanager
     def windows(self, *, two: bool) -> Iterator[Memory]:
