@@ -253,6 +253,15 @@ def test_mirror_images_change_no_board(game, mirrors, tmp_path, monkeypatch):
     assert solved(tmp_path / "sums-of-all", game) == wins
 
 
+def test_mirror_images_of_wide_rows(tmp_path, monkeypatch):
+    """Rows of many words are transposed in another order."""
+    game = Game("4x4", 16, limits="/".join(["8,4,4,8"] * 4), start="empty")
+    assert PerfectIndex(game).mirrors == (True, True)
+    wins = solved(tmp_path / "sums", game)
+    monkeypatch.setattr(PerfectIndex, "mirrors", (False, False))
+    assert solved(tmp_path / "sums-of-all", game) == wins
+
+
 @pytest.mark.parametrize(
     ("shape", "goal", "rules", "forced"),
     [

@@ -394,34 +394,46 @@ def rearrange(h, units, outer, inner, from_inner, layer, most, some, out, scratc
             before = 0
         # One row for each filling of x and y.
         for ix in range(x.counts[kx]):
-            for iy in range(y.counts[ky]):
-                _gather_row(layer.words, runs, blocks, ix, iy, out, row * wide, before)
+            for iy in range(0, y.counts[ky], LANES):
+                some_rows = min(LANES, y.counts[ky] - iy)
+                _gather_rows(
+                    layer.words, runs, blocks, ix, iy, some_rows, out, row * wide, wide, before, scratch.square
+                )
                 if some:
-                    begins[row], ends[row] = before >> 6, words_of(end)
-                row += 1
+                    for n in range(row, row + some_rows):
+                        begins[n], ends[n] = before >> 6, words_of(end)
+                row += some_rows
 
 
 @scalar
-def _gather_row(words, runs, blocks, ix, iy, out, to, before):
-    """Write a row from the column `before` on, from runs of bits, one below the other in each block.
+def _gather_rows(words, runs, blocks, ix, iy, count, out, to, wide, before, gathered):
+    """Write neighbouring rows from the column `before` on, from runs of bits, one below the other in each block.
 
     A block begins at a word and a column there, has so many rows for each ix and so many bits in each run,
-    and its rows are so many words apart.  The runs of one that begins at -1 are 0.
+    and its rows are so many words apart.  The runs of one that begins at -1 are 0.  The rows are those of iy
+    and the next ones, `count` of them and at most `LANES`.
     """
-    # A block of two rows and three bits a run in the source, and the row that is written:
+    # A block of two rows and three bits a run in the source, and two rows that are written:
     #
-    #     word BEGIN            . . . a b c . .
-    #     word BEGIN + APART    . . . d e f . .        ... a b c d e f | runs of the next block ...
-    #                                 ^ COLUMN                         ^ `filled` bits of `gathered`
-    gathered, filled, at = U0, np.uint64(before) & U63, np.uint64(to + (before >> 6))
+    #     word BEGIN            . . . a b c A B C .
+    #     word BEGIN + APART    . . . d e f D E F .        ... a b c d e f | runs of the next block ...
+    #                                 ^ COLUMN             ... A B C D E F |
+    #                                                                      ^ `filled` bits of `gathered`
+    #
+    # Rows of the source are in no cache, and mostly in different pages: one serves all the rows.
+    filled, at, wide = np.uint64(before) & U63, np.uint64(to + (before >> 6)), np.uint64(wide)
+    lanes = np.uint64(count)
+    for lane in range(lanes):
+        gathered[lane] = U0
     for block in range(blocks):
         rows, n = np.uint64(runs[block, ROWS]), np.uint64(runs[block, WIDTH])
         # A block that does not exist is so many zeros: full words are written, the rest stays for later.
         if runs[block, BEGIN] < 0:
             filled += rows * n
             while filled >= U64:
-                out[at] = gathered
-                gathered = U0
+                for lane in range(lanes):
+                    out[at + lane * wide] = gathered[lane]
+                    gathered[lane] = U0
                 at += U1
                 filled -= U64
             continue
@@ -429,24 +441,37 @@ def _gather_row(words, runs, blocks, ix, iy, out, to, before):
         step = np.uint64(runs[block, APART])
         source = np.uint64(runs[block, BEGIN]) + np.uint64(ix) * rows * step
         column = np.uint64(runs[block, COLUMN]) + np.uint64(iy) * n
-        for _ in range(rows):
+        for row in range(rows):
+            if row + EIGHT < rows:
+                ahead = source + EIGHT * step
+                request(words, ahead + (column >> U6))
+                request(words, ahead + (column + lanes * n >> U6))
             left, begin = n, column
             while left:
                 # At most 64 bits of the run, from two words.  Shifts by 1 and by 63 - n make one by
                 # 64 - n, which is not defined for n = 0.
-                count = min(left, U64)
-                k, shift = source + (begin >> U6), begin & U63
-                run = (words[k] >> shift | words[k + U1] << U1 << U63 - shift) & ALL >> U64 - count
-                # Without a branch, which nothing could predict: a word that is not full is written again.
-                gathered |= run << filled
-                out[at] = gathered
-                full = filled + count >> U6
-                gathered = run >> U1 >> U63 - filled if full else gathered
-                filled = filled + count & U63
-                at += full
-                left -= count
-                begin += count
+                some = min(left, U64)
+                mask, place, end = ALL >> U64 - some, begin, at
+                if filled + some >= U64:
+                    for lane in range(lanes):
+                        k, shift = source + (place >> U6), place & U63
+                        run = (words[k] >> shift | words[k + U1] << U1 << U63 - shift) & mask
+                        out[end] = gathered[lane] | run << filled
+                        gathered[lane] = run >> U1 >> U63 - filled
+                        place += n
+                        end += wide
+                    at += U1
+                else:
+                    for lane in range(lanes):
+                        k, shift = source + (place >> U6), place & U63
+                        run = (words[k] >> shift | words[k + U1] << U1 << U63 - shift) & mask
+                        gathered[lane] |= run << filled
+                        place += n
+                filled = filled + some & U63
+                left -= some
+                begin += some
             source += step
     # The last word, if it is not full.
     if filled:
-        out[at] = gathered
+        for lane in range(lanes):
+            out[at + lane * wide] = gathered[lane]
