@@ -40,7 +40,9 @@ import numpy as np
 from numba import types
 
 from tilebase._kernels.dense import Array, Half, class_with
-from tilebase._kernels.jit import WORDS, N, linked, scalar
+from llvmlite import ir
+
+from tilebase._kernels.jit import WORDS, N, linked, operation, scalar
 from tilebase._kernels.scalar import U0, U1, U6, U63, U64, request
 
 ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
@@ -49,6 +51,9 @@ BEGIN, APART, COLUMN, ROWS, WIDTH = range(5)
 LANES = 8
 """Words of a row that are transposed at a time: as many as a processor's widest registers have."""
 EIGHT = np.uint64(LANES)
+BYTES, MOST_BITS = np.uint64(8), np.uint64(56)
+DONE, BYTE, SHIFT = (np.uint64(k * LANES) for k in (1, 2, 3))
+"""Where `add_runs` finds and leaves what belongs to a lane; it begins with the bits that fill no word."""
 MASKS = tuple(
     np.uint64(mask)
     for mask in (
@@ -405,6 +410,55 @@ def rearrange(h, units, outer, inner, from_inner, layer, most, some, out, scratc
                 row += some_rows
 
 
+def _add_runs(words, begin, bits, filled, lanes):
+    for lane in range(LANES):
+        bit = 8 * (begin + lanes[BYTE + lane]) + lanes[SHIFT + lane]
+        k, shift = bit >> U6, bit & U63
+        run = (words[k] >> shift | words[k + U1] << U1 << U63 - shift) & (U1 << bits) - U1
+        word = lanes[lane] | run << filled
+        lanes[lane], lanes[DONE + lane] = run >> U1 >> U63 - filled if filled + bits >= U64 else word, word
+
+
+@operation(_add_runs)
+def add_runs(typing_context, words, begin, bits, filled, lanes):  # noqa: ARG001  (the signature is Numba's)
+    """Add a run of bits to the `filled` bits of each lane, if they fill a word, begin the next with the rest.
+
+    The runs begin ``lanes[BYTE + lane]`` bytes behind the byte `begin` of `words` and ``lanes[SHIFT + lane]``
+    bits later.  ``lanes[lane]`` are the bits before and after it, ``lanes[DONE + lane]`` becomes the word.
+    """
+
+    def generate(context, builder, signature, arguments):
+        source, into = (context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 4))
+        word, form = ir.IntType(64), ir.VectorType(ir.IntType(64), LANES)
+
+        def splat(value):
+            one = builder.insert_element(form(ir.Undefined), value, ir.IntType(32)(0))
+            return builder.shuffle_vector(one, one, ir.VectorType(ir.IntType(32), LANES)(None))
+
+        def place(k):
+            address = builder.gep(into.data, [word(k * LANES)])
+            return builder.bitcast(address, form.as_pointer())
+
+        first = builder.gep(builder.bitcast(source.data, ir.IntType(8).as_pointer()), [arguments[1]])
+        run = form(ir.Undefined)
+        for lane in range(LANES):
+            offset = builder.load(builder.gep(into.data, [word(2 * LANES + lane)]))
+            address = builder.bitcast(builder.gep(first, [offset]), word.as_pointer())
+            run = builder.insert_element(run, builder.load(address, align=1), ir.IntType(32)(lane))
+        run = builder.lshr(run, builder.load(place(3), align=8))
+        mask = builder.sub(builder.shl(word(1), arguments[2]), word(1))
+        run = builder.and_(run, splat(mask))
+        filled_ = arguments[3]
+        done = builder.or_(builder.load(place(0), align=8), builder.shl(run, splat(filled_)))
+        rest = builder.lshr(builder.lshr(run, splat(word(1))), splat(builder.sub(word(63), filled_)))
+        full = builder.icmp_unsigned(">=", builder.add(filled_, arguments[2]), word(64))
+        builder.store(builder.select(full, rest, done), place(0), align=8)
+        builder.store(done, place(1), align=8)
+        return context.get_dummy_value()
+
+    return types.void(words, types.uint64, types.uint64, types.uint64, lanes), generate
+
+
 @scalar
 def _gather_rows(words, runs, blocks, ix, iy, count, out, to, wide, before, gathered):
     """Write neighbouring rows from the column `before` on, from runs of bits, one below the other in each block.
@@ -421,9 +475,8 @@ def _gather_rows(words, runs, blocks, ix, iy, count, out, to, wide, before, gath
     #                                                                      ^ `filled` bits of `gathered`
     #
     # Rows of the source are in no cache, and mostly in different pages: one serves all the rows.
-    filled, at, wide = np.uint64(before) & U63, np.uint64(to + (before >> 6)), np.uint64(wide)
-    lanes = np.uint64(count)
-    for lane in range(lanes):
+    filled, at, wide, lanes = np.uint64(before) & U63, np.uint64(to + (before >> 6)), np.uint64(wide), np.uint64(count)
+    for lane in range(EIGHT):
         gathered[lane] = U0
     for block in range(blocks):
         rows, n = np.uint64(runs[block, ROWS]), np.uint64(runs[block, WIDTH])
@@ -438,38 +491,27 @@ def _gather_rows(words, runs, blocks, ix, iy, count, out, to, wide, before, gath
                 filled -= U64
             continue
         # The filling ix of x comes so many rows later, and the filling iy of y so many columns.
-        step = np.uint64(runs[block, APART])
-        source = np.uint64(runs[block, BEGIN]) + np.uint64(ix) * rows * step
-        column = np.uint64(runs[block, COLUMN]) + np.uint64(iy) * n
-        for row in range(rows):
-            if row + EIGHT < rows:
-                ahead = source + EIGHT * step
-                request(words, ahead + (column >> U6))
-                request(words, ahead + (column + lanes * n >> U6))
-            left, begin = n, column
+        step = BYTES * np.uint64(runs[block, APART])
+        source = BYTES * np.uint64(runs[block, BEGIN]) + np.uint64(ix) * rows * step
+        for lane in range(EIGHT):
+            column = np.uint64(runs[block, COLUMN]) + np.uint64(iy + (lane if lane < lanes else U0)) * n
+            gathered[BYTE + lane], gathered[SHIFT + lane] = column // BYTES, column % BYTES
+        for _ in range(rows):
+            left, begin = n, source
             while left:
-                # At most 64 bits of the run, from two words.  Shifts by 1 and by 63 - n make one by
-                # 64 - n, which is not defined for n = 0.
-                some = min(left, U64)
-                mask, place, end = ALL >> U64 - some, begin, at
-                if filled + some >= U64:
+                # At most 56 bits of the run: they lie in eight bytes, wherever they begin.
+                some = min(left, MOST_BITS)
+                full = filled + some >= U64
+                add_runs(words, begin, some, filled, gathered)
+                if full:
+                    end = at
                     for lane in range(lanes):
-                        k, shift = source + (place >> U6), place & U63
-                        run = (words[k] >> shift | words[k + U1] << U1 << U63 - shift) & mask
-                        out[end] = gathered[lane] | run << filled
-                        gathered[lane] = run >> U1 >> U63 - filled
-                        place += n
+                        out[end] = gathered[DONE + lane]
                         end += wide
                     at += U1
-                else:
-                    for lane in range(lanes):
-                        k, shift = source + (place >> U6), place & U63
-                        run = (words[k] >> shift | words[k + U1] << U1 << U63 - shift) & mask
-                        gathered[lane] |= run << filled
-                        place += n
                 filled = filled + some & U63
                 left -= some
-                begin += some
+                begin += BYTES - U1
             source += step
     # The last word, if it is not full.
     if filled:
