@@ -400,14 +400,14 @@ def rearrange(h, units, outer, inner, from_inner, layer, most, some, out, scratc
         # One row for each filling of x and y.
         for ix in range(x.counts[kx]):
             for iy in range(0, y.counts[ky], LANES):
-                some_rows = min(LANES, y.counts[ky] - iy)
+                left_rows = y.counts[ky] - iy
                 _gather_rows(
-                    layer.words, runs, blocks, ix, iy, some_rows, out, row * wide, wide, before, scratch.square
+                    layer.words, runs, blocks, ix, iy, left_rows, out, row * wide, wide, before, scratch.square
                 )
-                if some:
-                    for n in range(row, row + some_rows):
-                        begins[n], ends[n] = before >> 6, words_of(end)
-                row += some_rows
+                for _ in range(min(LANES, left_rows)):
+                    if some:
+                        begins[row], ends[row] = before >> 6, words_of(end)
+                    row += 1
 
 
 def _add_runs(words, begin, bits, filled, lanes):
@@ -460,12 +460,12 @@ def add_runs(typing_context, words, begin, bits, filled, lanes):  # noqa: ARG001
 
 
 @scalar
-def _gather_rows(words, runs, blocks, ix, iy, count, out, to, wide, before, gathered):
+def _gather_rows(words, runs, blocks, ix, iy, left_rows, out, to, wide, before, gathered):
     """Write neighbouring rows from the column `before` on, from runs of bits, one below the other in each block.
 
     A block begins at a word and a column there, has so many rows for each ix and so many bits in each run,
     and its rows are so many words apart.  The runs of one that begins at -1 are 0.  The rows are those of iy
-    and the next ones, `count` of them and at most `LANES`.
+    and the next ones, at most `LANES` of the `left_rows` that have the same ix.
     """
     # A block of two rows and three bits a run in the source, and two rows that are written:
     #
@@ -475,7 +475,8 @@ def _gather_rows(words, runs, blocks, ix, iy, count, out, to, wide, before, gath
     #                                                                      ^ `filled` bits of `gathered`
     #
     # Rows of the source are in no cache, and mostly in different pages: one serves all the rows.
-    filled, at, wide, lanes = np.uint64(before) & U63, np.uint64(to + (before >> 6)), np.uint64(wide), np.uint64(count)
+    filled, at, wide = np.uint64(before) & U63, np.uint64(to + (before >> 6)), np.uint64(wide)
+    lanes = np.uint64(min(left_rows, LANES))
     for lane in range(EIGHT):
         gathered[lane] = U0
     for block in range(blocks):
@@ -496,7 +497,13 @@ def _gather_rows(words, runs, blocks, ix, iy, count, out, to, wide, before, gath
         for lane in range(EIGHT):
             column = np.uint64(runs[block, COLUMN]) + np.uint64(iy + (lane if lane < lanes else U0)) * n
             gathered[BYTE + lane], gathered[SHIFT + lane] = column // BYTES, column % BYTES
+        # What the next rows take: a run of n bits for each of `LANES` takes n bytes.
+        if left_rows > LANES:
+            ahead = gathered[BYTE] + n + n
+        else:
+            ahead = rows * step + np.uint64(runs[block, COLUMN]) // BYTES
         for _ in range(rows):
+            request(words, (source + ahead) // BYTES)
             left, begin = n, source
             while left:
                 # At most 56 bits of the run: they lie in eight bytes, wherever they begin.
