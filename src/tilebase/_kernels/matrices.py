@@ -504,6 +504,7 @@ def _gather_rows(words, runs, blocks, ix, iy, left_rows, out, to, wide, before, 
             ahead = rows * step + np.uint64(runs[block, COLUMN]) // BYTES
         for _ in range(rows):
             request(words, (source + ahead) // BYTES)
+            request(words, (source + EIGHT * step + gathered[BYTE]) // BYTES)
             left, begin = n, source
             while left:
                 # At most 56 bits of the run: they lie in eight bytes, wherever they begin.
