@@ -37,11 +37,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 
 from tilebase._kernels.dense import Array, Half, class_with
-from llvmlite import ir
-
 from tilebase._kernels.jit import WORDS, N, linked, operation, scalar
 from tilebase._kernels.scalar import U0, U1, U6, U63, U64, request
 
@@ -51,9 +50,9 @@ BEGIN, APART, COLUMN, ROWS, WIDTH = range(5)
 LANES = 8
 """Words of a row that are transposed at a time: as many as a processor's widest registers have."""
 EIGHT = np.uint64(LANES)
-BYTES, MOST_BITS = np.uint64(8), np.uint64(56)
+SEVEN, BYTES = np.uint64(7), np.uint64(8)
 DONE, BYTE, SHIFT = (np.uint64(k * LANES) for k in (1, 2, 3))
-"""Where `add_runs` finds and leaves what belongs to a lane; it begins with the bits that fill no word."""
+"""Where `add_runs` has what belongs to each lane; the bits that fill no word are in front."""
 MASKS = tuple(
     np.uint64(mask)
     for mask in (
@@ -97,8 +96,8 @@ class MatrixScratch(NamedTuple):
     first_row: Array  # uint64: a bit for each inner half
     second_row: Array  # uint64: a bit for each half, inner or outer
     third_row: Array  # uint64: a bit for each inner half
-    square: Array  # uint64: 64 rows of `LANES` words
-    runs: Array  # int64: runs[k] describes the k-th block that `_gather_row` reads, see there
+    square: Array  # uint64: 64 rows of `LANES` words; what `add_runs` has for each lane
+    runs: Array  # int64: runs[k] describes the k-th block that `_gather_rows` reads, see there
     at: Array  # int64: at[n] is the first word of the n-th row that is transposed
     bits: Array  # int64: bits[n] is the number of its bits
     to: Array  # int64: to[n] is the first word of the row that the n-th column becomes
@@ -366,8 +365,8 @@ def rearrange(h, units, outer, inner, from_inner, layer, most, some, out, scratc
     """
     runs, begins, ends = scratch.runs, scratch.known, scratch.wanted
     x, y, z, w = outer.first, outer.second, inner.first, inner.second
-    left = units - h
-    wide = words_of(inner.begins[left + 1] - inner.begins[left])
+    g = units - h
+    wide = words_of(inner.begins[g + 1] - inner.begins[g])
     row = 0
     # The rows of `out` by the classes of x and y; all rows of one pair of classes read the same blocks.
     for kx in range(len(x.sums)):
@@ -378,7 +377,7 @@ def rearrange(h, units, outer, inner, from_inner, layer, most, some, out, scratc
         # and z says in which matrix the block is, x and z in which row it begins, y and w in which column.
         blocks, before, columns, end = 0, 0, 0, 0
         for kz in range(len(z.sums)):
-            kw = class_with(w, left - z.sums[kz])
+            kw = class_with(w, g - z.sums[kz])
             s = x.sums[kx] + z.sums[kz]
             if kw >= 0 and s <= most:
                 columns += z.counts[kz] * w.counts[kw]
@@ -400,11 +399,9 @@ def rearrange(h, units, outer, inner, from_inner, layer, most, some, out, scratc
         # One row for each filling of x and y.
         for ix in range(x.counts[kx]):
             for iy in range(0, y.counts[ky], LANES):
-                left_rows = y.counts[ky] - iy
-                _gather_rows(
-                    layer.words, runs, blocks, ix, iy, left_rows, out, row * wide, wide, before, scratch.square
-                )
-                for _ in range(min(LANES, left_rows)):
+                left = y.counts[ky] - iy
+                _gather_rows(layer.words, blocks, ix, iy, left, out[row * wide :], wide, before, scratch)
+                for _ in range(min(LANES, left)):
                     if some:
                         begins[row], ends[row] = before >> 6, words_of(end)
                     row += 1
@@ -412,7 +409,7 @@ def rearrange(h, units, outer, inner, from_inner, layer, most, some, out, scratc
 
 def _add_runs(words, begin, bits, filled, lanes):
     for lane in range(LANES):
-        bit = 8 * (begin + lanes[BYTE + lane]) + lanes[SHIFT + lane]
+        bit = BYTES * (begin + lanes[BYTE + lane]) + lanes[SHIFT + lane]
         k, shift = bit >> U6, bit & U63
         run = (words[k] >> shift | words[k + U1] << U1 << U63 - shift) & (U1 << bits) - U1
         word = lanes[lane] | run << filled
@@ -421,107 +418,104 @@ def _add_runs(words, begin, bits, filled, lanes):
 
 @operation(_add_runs)
 def add_runs(typing_context, words, begin, bits, filled, lanes):  # noqa: ARG001  (the signature is Numba's)
-    """Add a run of bits to the `filled` bits of each lane, if they fill a word, begin the next with the rest.
+    """Add a run of bits to what each lane has: `filled` bits, below those of the run in a word.
 
-    The runs begin ``lanes[BYTE + lane]`` bytes behind the byte `begin` of `words` and ``lanes[SHIFT + lane]``
-    bits later.  ``lanes[lane]`` are the bits before and after it, ``lanes[DONE + lane]`` becomes the word.
+    The run of a lane begins ``lanes[BYTE + lane]`` bytes and ``lanes[SHIFT + lane]`` bits behind the byte
+    `begin` of `words`.  ``lanes[DONE + lane]`` becomes the word; ``lanes[lane]`` keeps it until it is full,
+    then the bits of the run that it has no room for.
     """
+    number, vector = ir.IntType(64), ir.VectorType(ir.IntType(64), LANES)
 
     def generate(context, builder, signature, arguments):
-        source, into = (context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 4))
-        word, form = ir.IntType(64), ir.VectorType(ir.IntType(64), LANES)
+        source, held = (
+            context.make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 4)
+        )
+        start, size, used = arguments[1:4]
 
-        def splat(value):
-            one = builder.insert_element(form(ir.Undefined), value, ir.IntType(32)(0))
+        def each(value):
+            one = builder.insert_element(vector(ir.Undefined), value, ir.IntType(32)(0))
             return builder.shuffle_vector(one, one, ir.VectorType(ir.IntType(32), LANES)(None))
 
-        def place(k):
-            address = builder.gep(into.data, [word(k * LANES)])
-            return builder.bitcast(address, form.as_pointer())
+        def place(first):
+            return builder.bitcast(builder.gep(held, [number(int(first))]), vector.as_pointer())
 
-        first = builder.gep(builder.bitcast(source.data, ir.IntType(8).as_pointer()), [arguments[1]])
-        run = form(ir.Undefined)
+        source = builder.gep(builder.bitcast(source, ir.IntType(8).as_pointer()), [start])
+        run = vector(ir.Undefined)
         for lane in range(LANES):
-            offset = builder.load(builder.gep(into.data, [word(2 * LANES + lane)]))
-            address = builder.bitcast(builder.gep(first, [offset]), word.as_pointer())
-            run = builder.insert_element(run, builder.load(address, align=1), ir.IntType(32)(lane))
-        run = builder.lshr(run, builder.load(place(3), align=8))
-        mask = builder.sub(builder.shl(word(1), arguments[2]), word(1))
-        run = builder.and_(run, splat(mask))
-        filled_ = arguments[3]
-        done = builder.or_(builder.load(place(0), align=8), builder.shl(run, splat(filled_)))
-        rest = builder.lshr(builder.lshr(run, splat(word(1))), splat(builder.sub(word(63), filled_)))
-        full = builder.icmp_unsigned(">=", builder.add(filled_, arguments[2]), word(64))
-        builder.store(builder.select(full, rest, done), place(0), align=8)
-        builder.store(done, place(1), align=8)
+            offset = builder.load(builder.gep(held, [number(int(BYTE) + lane)]))
+            there = builder.bitcast(builder.gep(source, [offset]), number.as_pointer())
+            run = builder.insert_element(run, builder.load(there, align=1), ir.IntType(32)(lane))
+        run = builder.lshr(run, builder.load(place(SHIFT), align=8))
+        run = builder.and_(run, each(builder.sub(builder.shl(number(1), size), number(1))))
+        word = builder.or_(builder.load(place(0), align=8), builder.shl(run, each(used)))
+        rest = builder.lshr(builder.lshr(run, each(number(1))), each(builder.sub(number(63), used)))
+        full = builder.icmp_unsigned(">=", builder.add(used, size), number(64))
+        builder.store(builder.select(full, rest, word), place(0), align=8)
+        builder.store(word, place(DONE), align=8)
         return context.get_dummy_value()
 
     return types.void(words, types.uint64, types.uint64, types.uint64, lanes), generate
 
 
 @scalar
-def _gather_rows(words, runs, blocks, ix, iy, left_rows, out, to, wide, before, gathered):
-    """Write neighbouring rows from the column `before` on, from runs of bits, one below the other in each block.
+def _gather_rows(words, blocks, ix, iy, left, out, wide, before, scratch):
+    """Write rows from the column `before` on, from runs of bits, one below the other in each block.
 
     A block begins at a word and a column there, has so many rows for each ix and so many bits in each run,
     and its rows are so many words apart.  The runs of one that begins at -1 are 0.  The rows are those of iy
-    and the next ones, at most `LANES` of the `left_rows` that have the same ix.
+    and of the next ones, up to `LANES` of the `left` that have the same ix.
     """
     # A block of two rows and three bits a run in the source, and two rows that are written:
     #
     #     word BEGIN            . . . a b c A B C .
     #     word BEGIN + APART    . . . d e f D E F .        ... a b c d e f | runs of the next block ...
     #                                 ^ COLUMN             ... A B C D E F |
-    #                                                                      ^ `filled` bits of `gathered`
+    #                                                                      ^ `filled` bits of `lanes`
     #
     # Rows of the source are in no cache, and mostly in different pages: one serves all the rows.
-    filled, at, wide = np.uint64(before) & U63, np.uint64(to + (before >> 6)), np.uint64(wide)
-    lanes = np.uint64(min(left_rows, LANES))
+    runs, lanes, count = scratch.runs, scratch.square, np.uint64(min(left, LANES))
+    filled, at, wide = np.uint64(before) & U63, np.uint64(before >> 6), np.uint64(wide)
     for lane in range(EIGHT):
-        gathered[lane] = U0
+        lanes[lane] = U0
     for block in range(blocks):
         rows, n = np.uint64(runs[block, ROWS]), np.uint64(runs[block, WIDTH])
         # A block that does not exist is so many zeros: full words are written, the rest stays for later.
         if runs[block, BEGIN] < 0:
             filled += rows * n
             while filled >= U64:
-                for lane in range(lanes):
-                    out[at + lane * wide] = gathered[lane]
-                    gathered[lane] = U0
+                for lane in range(count):
+                    out[at + lane * wide] = lanes[lane]
+                    lanes[lane] = U0
                 at += U1
                 filled -= U64
             continue
         # The filling ix of x comes so many rows later, and the filling iy of y so many columns.
-        step = BYTES * np.uint64(runs[block, APART])
+        first, step = np.uint64(runs[block, COLUMN]), BYTES * np.uint64(runs[block, APART])
         source = BYTES * np.uint64(runs[block, BEGIN]) + np.uint64(ix) * rows * step
         for lane in range(EIGHT):
-            column = np.uint64(runs[block, COLUMN]) + np.uint64(iy + (lane if lane < lanes else U0)) * n
-            gathered[BYTE + lane], gathered[SHIFT + lane] = column // BYTES, column % BYTES
-        # What the next rows take: a run of n bits for each of `LANES` takes n bytes.
-        if left_rows > LANES:
-            ahead = gathered[BYTE] + n + n
-        else:
-            ahead = rows * step + np.uint64(runs[block, COLUMN]) // BYTES
+            # A lane without a row takes the run of the first one.
+            column = first + (np.uint64(iy) + (lane if lane < count else U0)) * n
+            lanes[BYTE + lane], lanes[SHIFT + lane] = column // BYTES, column % BYTES
+        # What the next call takes of a row: a run of n bits for each of `LANES` is n bytes.
+        ahead = lanes[BYTE] + n + n if left > LANES else rows * step + first // BYTES
         for _ in range(rows):
+            # The far request is from memory, the near one from a cache and for the address of the page.
             request(words, (source + ahead) // BYTES)
-            request(words, (source + EIGHT * step + gathered[BYTE]) // BYTES)
-            left, begin = n, source
-            while left:
+            request(words, (source + EIGHT * step + lanes[BYTE]) // BYTES)
+            rest, begin = n, source
+            while rest:
                 # At most 56 bits of the run: they lie in eight bytes, wherever they begin.
-                some = min(left, MOST_BITS)
-                full = filled + some >= U64
-                add_runs(words, begin, some, filled, gathered)
-                if full:
-                    end = at
-                    for lane in range(lanes):
-                        out[end] = gathered[DONE + lane]
-                        end += wide
+                some = min(rest, SEVEN * BYTES)
+                add_runs(words, begin, some, filled, lanes)
+                if filled + some >= U64:
+                    for lane in range(count):
+                        out[at + lane * wide] = lanes[DONE + lane]
                     at += U1
                 filled = filled + some & U63
-                left -= some
-                begin += BYTES - U1
+                rest -= some
+                begin += SEVEN
             source += step
     # The last word, if it is not full.
     if filled:
-        for lane in range(lanes):
-            out[at + lane * wide] = gathered[lane]
+        for lane in range(count):
+            out[at + lane * wide] = lanes[lane]
