@@ -27,7 +27,7 @@ def example(monkeypatch):
 def test_a_network_learns(example, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(example, "TESTS", 2000)
     solve(Game("3x3", 64), table=tmp_path / "x.table")
-    assert example.main(["3x3", "64", "-o", str(tmp_path / "x.svg"), "--millions", "0", "0.5"]) == 0
+    assert example.main(["3x3", "64", "-o", str(tmp_path / "x.svg"), "--slides", "0", "500000"]) == 0
     assert "<svg" in (tmp_path / "x.svg").read_text("utf-8")
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     exact = [float(row[row.index("exact") + 1]) for row in rows]

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from fractions import Fraction
 from pathlib import Path
 
 from ntuples import Network
@@ -24,7 +23,7 @@ from tilebase.simulator import Simulator
 
 GAMES = 512  # played at once
 RATE = 0.5  # of learning, shared out to all weights of a board
-CHECKPOINTS = (1, 2, 4, 8, 16)  # million slides
+CHECKPOINTS = [2**k * 1_000_000 for k in range(5)]  # slides
 TESTS = 20_000  # games in which the win rate is measured
 
 
@@ -48,14 +47,14 @@ def win_rate(network: Network) -> float:
     return float(games.won.mean())
 
 
-def train(table: Table, checkpoints: tuple[Fraction | int, ...]) -> list[dict[str, float]]:
+def train(table: Table, checkpoints: list[int]) -> list[dict[str, float]]:
     """Train, and return what was measured at each checkpoint."""
     network, games = Network(table.game), Simulator(table.game, GAMES)
     curve: list[dict[str, float]] = []
     done, ended, seconds = 0, 0, 0.0
     for checkpoint in checkpoints:
         began = time.process_time()
-        steps = (checkpoint * 1_000_000 - done) // GAMES
+        steps = max(0, checkpoint - done) // GAMES
         ended += network.learn(games, steps, RATE)
         done += steps * GAMES
         seconds += time.process_time() - began
@@ -113,14 +112,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("board")
     parser.add_argument("goal", type=int)
     parser.add_argument("-o", "--output", type=Path, required=True, help="the picture: .svg, .png or .pdf")
-    parser.add_argument(
-        "--millions", type=Fraction, nargs="+", default=CHECKPOINTS, help="slides at checkpoints"
-    )
+    parser.add_argument("--slides", type=int, nargs="+", default=CHECKPOINTS, help="slides at checkpoints")
     given = parser.parse_args(arguments)
     try:
         game = game_of(given.board, given.goal)
         with opened(game, given.output.with_suffix(".table")) as table:
-            curve = train(table, tuple(given.millions))
+            curve = train(table, given.slides)
             draw(curve, float(table.value), f"{given.board} to {given.goal}", given.output)
     except TilebaseError as error:
         print(f"error: {error}", file=sys.stderr)
