@@ -501,7 +501,7 @@ def _gather_rows(words, blocks, ix, iy, left, out, wide, before, scratch):
         for _ in range(rows):
             # The far request is from memory, the near one from a cache and for the address of the page.
             request(words, (source + ahead) // BYTES)
-            request(words, (source + EIGHT * step + lanes[BYTE]) // BYTES)
+            request(words, (source + EIGHT * step + lanes[BYTE + SEVEN]) // BYTES)
             rest, begin = n, source
             while rest:
                 # At most 56 bits of the run: they lie in eight bytes, wherever they begin.
