@@ -51,8 +51,11 @@ LANES = 8
 """Words of a row that are transposed at a time: as many as a processor's widest registers have."""
 EIGHT = np.uint64(LANES)
 SEVEN, BYTES = np.uint64(7), np.uint64(8)
-DONE, BYTE, SHIFT = (np.uint64(k * LANES) for k in (1, 2, 3))
-"""Where `add_runs` has what belongs to each lane; the bits that fill no word are in front."""
+MOST_ROWS = 64 * LANES // 4
+"""Rows that are gathered at once: what `add_runs` has of each fits into `MatrixScratch.square`."""
+DONE, BYTE, SHIFT = (np.uint64(k * MOST_ROWS) for k in (1, 2, 3))
+AHEAD = np.uint64(4)
+"""Rows of the source that are requested before they are read."""
 MASKS = tuple(
     np.uint64(mask)
     for mask in (
@@ -398,17 +401,16 @@ def rearrange(h, units, outer, inner, from_inner, layer, most, some, out, scratc
             before = 0
         # One row for each filling of x and y.
         for ix in range(x.counts[kx]):
-            for iy in range(0, y.counts[ky], LANES):
-                left = y.counts[ky] - iy
-                _gather_rows(layer.words, blocks, ix, iy, left, out[row * wide :], wide, before, scratch)
-                for _ in range(min(LANES, left)):
-                    if some:
-                        begins[row], ends[row] = before >> 6, words_of(end)
-                    row += 1
+            for iy in range(0, y.counts[ky], MOST_ROWS):
+                count = min(MOST_ROWS, y.counts[ky] - iy)
+                _gather_rows(layer.words, blocks, ix, iy, count, out[row * wide :], wide, before, scratch)
+                if some:
+                    begins[row : row + count], ends[row : row + count] = before >> 6, words_of(end)
+                row += count
 
 
-def _add_runs(words, begin, bits, filled, lanes):
-    for lane in range(LANES):
+def _add_runs(words, begin, bits, filled, lanes, first):
+    for lane in range(first, first + EIGHT):
         bit = BYTES * (begin + lanes[BYTE + lane]) + lanes[SHIFT + lane]
         k, shift = bit >> U6, bit & U63
         run = (words[k] >> shift | words[k + U1] << U1 << U63 - shift) & (U1 << bits) - U1
@@ -417,33 +419,32 @@ def _add_runs(words, begin, bits, filled, lanes):
 
 
 @operation(_add_runs)
-def add_runs(typing_context, words, begin, bits, filled, lanes):  # noqa: ARG001  (the signature is Numba's)
-    """Add a run of bits to what each lane has: `filled` bits, below those of the run in a word.
+def add_runs(typing_context, words, begin, bits, filled, lanes, first):  # noqa: ARG001  (Numba's signature)
+    """Add a run of bits to each of `LANES` lanes: to the `filled` bits of a word that it has.
 
-    The run of a lane begins ``lanes[BYTE + lane]`` bytes and ``lanes[SHIFT + lane]`` bits behind the byte
-    `begin` of `words`.  ``lanes[DONE + lane]`` becomes the word; ``lanes[lane]`` keeps it until it is full,
-    then the bits of the run that it has no room for.
+    The lanes are those from `first` on.  The run of a lane begins ``lanes[BYTE + lane]`` bytes and
+    ``lanes[SHIFT + lane]`` bits behind the byte `begin` of `words`.  ``lanes[DONE + lane]`` becomes the word;
+    ``lanes[lane]`` keeps it until it is full, then the bits of the run that it has no room for.
     """
     number, vector = ir.IntType(64), ir.VectorType(ir.IntType(64), LANES)
 
     def generate(context, builder, signature, arguments):
-        source, held = (
-            context.make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 4)
-        )
-        start, size, used = arguments[1:4]
+        def data(k):
+            return context.make_array(signature.args[k])(context, builder, arguments[k]).data
 
         def each(value):
             one = builder.insert_element(vector(ir.Undefined), value, ir.IntType(32)(0))
             return builder.shuffle_vector(one, one, ir.VectorType(ir.IntType(32), LANES)(None))
 
-        def place(first):
-            return builder.bitcast(builder.gep(held, [number(int(first))]), vector.as_pointer())
+        def place(what):
+            return builder.bitcast(builder.gep(held, [number(int(what))]), vector.as_pointer())
 
-        source = builder.gep(builder.bitcast(source, ir.IntType(8).as_pointer()), [start])
+        _, start, size, used, _, offset = arguments
+        source, held = builder.bitcast(data(0), ir.IntType(8).as_pointer()), builder.gep(data(4), [offset])
         run = vector(ir.Undefined)
         for lane in range(LANES):
-            offset = builder.load(builder.gep(held, [number(int(BYTE) + lane)]))
-            there = builder.bitcast(builder.gep(source, [offset]), number.as_pointer())
+            byte = builder.add(start, builder.load(builder.gep(held, [number(int(BYTE) + lane)])))
+            there = builder.bitcast(builder.gep(source, [byte]), number.as_pointer())
             run = builder.insert_element(run, builder.load(there, align=1), ir.IntType(32)(lane))
         run = builder.lshr(run, builder.load(place(SHIFT), align=8))
         run = builder.and_(run, each(builder.sub(builder.shl(number(1), size), number(1))))
@@ -454,16 +455,17 @@ def add_runs(typing_context, words, begin, bits, filled, lanes):  # noqa: ARG001
         builder.store(word, place(DONE), align=8)
         return context.get_dummy_value()
 
-    return types.void(words, types.uint64, types.uint64, types.uint64, lanes), generate
+    position = types.uint64
+    return types.void(words, position, types.uint64, types.uint64, lanes, position), generate
 
 
 @scalar
-def _gather_rows(words, blocks, ix, iy, left, out, wide, before, scratch):
+def _gather_rows(words, blocks, ix, iy, count, out, wide, before, scratch):
     """Write rows from the column `before` on, from runs of bits, one below the other in each block.
 
     A block begins at a word and a column there, has so many rows for each ix and so many bits in each run,
     and its rows are so many words apart.  The runs of one that begins at -1 are 0.  The rows are those of iy
-    and of the next ones, up to `LANES` of the `left` that have the same ix.
+    and the next ones, `count` of them and at most `MOST_ROWS`.
     """
     # A block of two rows and three bits a run in the source, and two rows that are written:
     #
@@ -472,44 +474,47 @@ def _gather_rows(words, blocks, ix, iy, left, out, wide, before, scratch):
     #                                 ^ COLUMN             ... A B C D E F |
     #                                                                      ^ `filled` bits of `lanes`
     #
-    # Rows of the source are in no cache, and mostly in different pages: one serves all the rows.
-    runs, lanes, count = scratch.runs, scratch.square, np.uint64(min(left, LANES))
-    filled, at, wide = np.uint64(before) & U63, np.uint64(before >> 6), np.uint64(wide)
-    for lane in range(EIGHT):
-        lanes[lane] = U0
+    # Rows of the source are in no cache, and in different pages: each is read once for all these rows.
+    runs, lanes, count, wide = scratch.runs, scratch.square, np.uint64(count), np.uint64(wide)
+    filled, at, end = np.uint64(before) & U63, np.uint64(before >> 6), count + SEVEN & ~SEVEN
+    for row in range(end):
+        lanes[row] = U0
     for block in range(blocks):
         rows, n = np.uint64(runs[block, ROWS]), np.uint64(runs[block, WIDTH])
         # A block that does not exist is so many zeros: full words are written, the rest stays for later.
         if runs[block, BEGIN] < 0:
             filled += rows * n
             while filled >= U64:
-                for lane in range(count):
-                    out[at + lane * wide] = lanes[lane]
-                    lanes[lane] = U0
+                for row in range(count):
+                    out[at + row * wide] = lanes[row]
+                    lanes[row] = U0
                 at += U1
                 filled -= U64
             continue
         # The filling ix of x comes so many rows later, and the filling iy of y so many columns.
-        first, step = np.uint64(runs[block, COLUMN]), BYTES * np.uint64(runs[block, APART])
+        step, column = (
+            BYTES * np.uint64(runs[block, APART]),
+            np.uint64(runs[block, COLUMN]) + np.uint64(iy) * n,
+        )
         source = BYTES * np.uint64(runs[block, BEGIN]) + np.uint64(ix) * rows * step
-        for lane in range(EIGHT):
+        for row in range(end):
             # A lane without a row takes the run of the first one.
-            column = first + (np.uint64(iy) + (lane if lane < count else U0)) * n
-            lanes[BYTE + lane], lanes[SHIFT + lane] = column // BYTES, column % BYTES
-        # What the next call takes of a row: a run of n bits for each of `LANES` is n bytes.
-        ahead = lanes[BYTE] + n + n if left > LANES else rows * step + first // BYTES
+            bit = column + (row if row < count else U0) * n
+            lanes[BYTE + row], lanes[SHIFT + row] = bit // BYTES, bit % BYTES
+        first, last = column // BYTES // BYTES, (column + count * n) // BYTES // BYTES
         for _ in range(rows):
-            # The far request is from memory, the near one from a cache and for the address of the page.
-            request(words, (source + ahead) // BYTES)
-            request(words, (source + EIGHT * step + lanes[BYTE + SEVEN]) // BYTES)
+            ahead = (source + AHEAD * step) // BYTES
+            for word in range(ahead + first, ahead + last + BYTES, BYTES):
+                request(words, word)
             rest, begin = n, source
             while rest:
                 # At most 56 bits of the run: they lie in eight bytes, wherever they begin.
                 some = min(rest, SEVEN * BYTES)
-                add_runs(words, begin, some, filled, lanes)
+                for lane in range(U0, end, EIGHT):
+                    add_runs(words, begin, some, filled, lanes, lane)
                 if filled + some >= U64:
-                    for lane in range(count):
-                        out[at + lane * wide] = lanes[DONE + lane]
+                    for row in range(count):
+                        out[at + row * wide] = lanes[DONE + row]
                     at += U1
                 filled = filled + some & U63
                 rest -= some
@@ -517,5 +522,5 @@ def _gather_rows(words, blocks, ix, iy, left, out, wide, before, scratch):
             source += step
     # The last word, if it is not full.
     if filled:
-        for lane in range(count):
-            out[at + lane * wide] = lanes[lane]
+        for row in range(count):
+            out[at + row * wide] = lanes[row]
