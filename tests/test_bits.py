@@ -15,7 +15,7 @@ import pytest
 from batching import SEVERAL, dense_pass
 from stopping import raise_at, stop_at
 from tilebase import force
-from tilebase._kernels import jit, matrices
+from tilebase._kernels import jit, matrices, vectors
 from tilebase._kernels.packed import packed
 from tilebase.costs import passes as costs
 from tilebase.costs.rates import RATES, of_cores
@@ -163,7 +163,7 @@ def test_a_transposed_matrix(rows, columns, shortest):
     scratch = matrices.MatrixScratch(
         *[words.ravel()] * 7, words.ravel()[:0], np.zeros((1, 5), np.int64), *lists
     )
-    scratch = packed(scratch._replace(square=np.full(64 * matrices.LANES, 2**64 - 1, dtype=np.uint64)))
+    scratch = packed(scratch._replace(square=np.full(64 * vectors.LANES, 2**64 - 1, dtype=np.uint64)))
     scratch.at[:rows], scratch.bits[:rows], scratch.to[:columns] = places * wide, bits, order * high
     known = held * (np.arange(columns) < bits[:, None])
     out = np.zeros((columns, high), dtype=np.uint64)

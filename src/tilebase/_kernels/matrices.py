@@ -37,36 +37,30 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
 from numba import types
 
 from tilebase._kernels.dense import Array, Half, class_with
-from tilebase._kernels.jit import WORDS, N, linked, operation, scalar
-from tilebase._kernels.scalar import U0, U1, U6, U63, U64, request
+from tilebase._kernels.jit import WORDS, N, linked, scalar
+from tilebase._kernels.scalar import U0, U1, U63, U64, request
+from tilebase._kernels.vectors import (
+    BYTE,
+    BYTES,
+    DONE,
+    EIGHT,
+    LANES,
+    MOST_ROWS,
+    SEVEN,
+    SHIFT,
+    add_runs,
+    copy_lanes,
+    transpose_squares,
+)  # fmt: skip
 
 ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 BEGIN, APART, COLUMN, ROWS, WIDTH = range(5)
 """The columns of `MatrixScratch.runs`."""
-LANES = 8
-"""Words of a row that are transposed at a time: as many as a processor's widest registers have."""
-EIGHT = np.uint64(LANES)
-SEVEN, BYTES = np.uint64(7), np.uint64(8)
-MOST_ROWS = 64 * LANES // 4
-"""Rows that are gathered at once: what `add_runs` has of each fits into `MatrixScratch.square`."""
-DONE, BYTE, SHIFT = (np.uint64(k * MOST_ROWS) for k in (1, 2, 3))
 AHEAD = np.uint64(4)
-"""Rows of the source that are requested before they are read."""
-MASKS = tuple(
-    np.uint64(mask)
-    for mask in (
-        0x0000_0000_FFFF_FFFF,
-        0x0000_FFFF_0000_FFFF,
-        0x00FF_00FF_00FF_00FF,
-        0x0F0F_0F0F_0F0F_0F0F,
-        0x3333_3333_3333_3333,
-        0x5555_5555_5555_5555,
-    )
-)
+"""Rows of another matrix that are requested before they are read."""
 
 
 # -- what kernels take ---------------------------------------------------------------------------
@@ -203,32 +197,6 @@ def space_rows(at, count, wide):
 
 
 @scalar
-def _swap(upper, lower, shift, mask):
-    """Exchange the bits of `upper` that lie `shift` above the mask with those of `lower` in it."""
-    for k in range(len(upper)):
-        # The bits in which both differ: to flip them in both is to exchange them.
-        moved = (upper[k] >> shift ^ lower[k]) & mask
-        lower[k] ^= moved
-        upper[k] ^= moved << shift
-
-
-@scalar
-def _transpose_square(square):
-    """Transpose 64 x 64 bits, `LANES` such squares beside each other."""
-    # Exchange the upper right and the lower left quarter of the square, then the same in each quarter, and so
-    # on down to squares of 2 x 2 bits:
-    #
-    #     p q      p r
-    #     r s  ->  q s
-    rows = 32
-    for mask in MASKS:
-        for base in range(0, 64 * LANES, 2 * rows * LANES):
-            middle = base + rows * LANES
-            _swap(square[base:middle], square[middle : middle + rows * LANES], np.uint64(rows), mask)
-        rows >>= 1
-
-
-@scalar
 def word_of(source, at, k, bits):
     """Return the k-th word of a row of so many bits; others are 0."""
     left = bits - 64 * k
@@ -269,7 +237,7 @@ def transpose(source, rows, out, add, scratch):
                             square[LANES * k + lane] = source[np.uint64(at[row + k] + w)]
                         else:
                             square[LANES * k + lane] = word_of(source, at[row + k], w, bits[row + k])
-                _transpose_square(square)
+                transpose_squares(square)
                 for bit in range(min(64, columns - 64 * w)):
                     place = to[64 * w + bit] + i
                     for lane in range(lanes):
@@ -285,35 +253,35 @@ def transpose(source, rows, out, add, scratch):
         for i in range(high):
             if most[i] <= 64 * w:
                 continue
-            # Unsigned: an index that is not negative for certain; and of a number of lanes that is known.
-            n = min(64, rows - 64 * i)
-            if n < 64 or least[i] < 64 * (w + LANES):
+            # Unsigned: an index that is not negative for certain.
+            n = np.uint64(min(64, rows - 64 * i))
+            row, end = np.uint64(64 * i), np.uint64(min(64 * (i + 2), rows))
+            if n < U64 or least[i] < 64 * (w + LANES):
                 square[:] = U0
             if least[i] >= 64 * (w + LANES):
                 for k in range(n):
-                    begin, place = np.uint64(at[64 * i + k] + w), EIGHT * np.uint64(k)
-                    for lane in range(EIGHT):
-                        square[place + lane] = source[begin + lane]
+                    copy_lanes(square, EIGHT * k, source, np.uint64(at[row + k] + w))
             else:
                 for k in range(n):
-                    row = 64 * i + k
-                    for lane in range(min(lanes, words_of(bits[row]) - w)):
-                        square[LANES * k + lane] = word_of(source, at[row], w + lane, bits[row])
+                    for lane in range(min(lanes, words_of(bits[row + k]) - w)):
+                        square[EIGHT * k + np.uint64(lane)] = word_of(
+                            source, at[row + k], w + lane, bits[row + k]
+                        )
             # Large matrices are in no cache: what the next squares read and write is requested meanwhile.
-            for row in range(64 * (i + 1), min(64 * (i + 2), rows)):
-                if bits[row] > 64 * w:
-                    request(source, np.uint64(at[row] + w))
-                    request(source, np.uint64(at[row] + w + LANES - 1))
+            for k in range(row + n, end):
+                if bits[k] > 64 * w:
+                    request(source, np.uint64(at[k] + w))
+                    request(source, np.uint64(at[k] + w + LANES - 1))
             ahead, column = i // LANES * LANES + LANES, 64 * (w + i % LANES)
             if ahead < high:
-                for k in range(column, min(column + 64, columns)):
+                for k in range(np.uint64(column), np.uint64(min(column + 64, columns))):
                     request(out, np.uint64(to[k] + ahead))
-            _transpose_square(square)
+            transpose_squares(square)
             # The bits of a lane's columns are rows now: write each that exists.
             for lane in range(lanes):
-                first, word = 64 * (w + lane), np.uint64(lane)
-                for k in range(min(64, most[i] - first)):
-                    place = np.uint64(to[first + k] + i)
+                column, word = np.uint64(64 * (w + lane)), np.uint64(lane)
+                for k in range(np.uint64(max(0, min(64, most[i] - 64 * (w + lane))))):
+                    place = np.uint64(to[column + k] + i)
                     if add:
                         out[place] |= square[word]
                     else:
@@ -407,56 +375,6 @@ def rearrange(h, units, outer, inner, from_inner, layer, most, some, out, scratc
                 if some:
                     begins[row : row + count], ends[row : row + count] = before >> 6, words_of(end)
                 row += count
-
-
-def _add_runs(words, begin, bits, filled, lanes, first):
-    for lane in range(first, first + EIGHT):
-        bit = BYTES * (begin + lanes[BYTE + lane]) + lanes[SHIFT + lane]
-        k, shift = bit >> U6, bit & U63
-        run = (words[k] >> shift | words[k + U1] << U1 << U63 - shift) & (U1 << bits) - U1
-        word = lanes[lane] | run << filled
-        lanes[lane], lanes[DONE + lane] = run >> U1 >> U63 - filled if filled + bits >= U64 else word, word
-
-
-@operation(_add_runs)
-def add_runs(typing_context, words, begin, bits, filled, lanes, first):  # noqa: ARG001  (Numba's signature)
-    """Add a run of bits to each of `LANES` lanes: to the `filled` bits of a word that it has.
-
-    The lanes are those from `first` on.  The run of a lane begins ``lanes[BYTE + lane]`` bytes and
-    ``lanes[SHIFT + lane]`` bits behind the byte `begin` of `words`.  ``lanes[DONE + lane]`` becomes the word;
-    ``lanes[lane]`` keeps it until it is full, then the bits of the run that it has no room for.
-    """
-    number, vector = ir.IntType(64), ir.VectorType(ir.IntType(64), LANES)
-
-    def generate(context, builder, signature, arguments):
-        def data(k):
-            return context.make_array(signature.args[k])(context, builder, arguments[k]).data
-
-        def each(value):
-            one = builder.insert_element(vector(ir.Undefined), value, ir.IntType(32)(0))
-            return builder.shuffle_vector(one, one, ir.VectorType(ir.IntType(32), LANES)(None))
-
-        def place(what):
-            return builder.bitcast(builder.gep(held, [number(int(what))]), vector.as_pointer())
-
-        _, start, size, used, _, offset = arguments
-        source, held = builder.bitcast(data(0), ir.IntType(8).as_pointer()), builder.gep(data(4), [offset])
-        run = vector(ir.Undefined)
-        for lane in range(LANES):
-            byte = builder.add(start, builder.load(builder.gep(held, [number(int(BYTE) + lane)])))
-            there = builder.bitcast(builder.gep(source, [byte]), number.as_pointer())
-            run = builder.insert_element(run, builder.load(there, align=1), ir.IntType(32)(lane))
-        run = builder.lshr(run, builder.load(place(SHIFT), align=8))
-        run = builder.and_(run, each(builder.sub(builder.shl(number(1), size), number(1))))
-        word = builder.or_(builder.load(place(0), align=8), builder.shl(run, each(used)))
-        rest = builder.lshr(builder.lshr(run, each(number(1))), each(builder.sub(number(63), used)))
-        full = builder.icmp_unsigned(">=", builder.add(used, size), number(64))
-        builder.store(builder.select(full, rest, word), place(0), align=8)
-        builder.store(word, place(DONE), align=8)
-        return context.get_dummy_value()
-
-    position = types.uint64
-    return types.void(words, position, types.uint64, types.uint64, lanes, position), generate
 
 
 @scalar

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import bits as kernels
-from tilebase._kernels import matrices
+from tilebase._kernels import matrices, vectors
 from tilebase._kernels.packed import packed
 from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import JobRunner, packed_spawns
@@ -292,7 +292,7 @@ def scratch(words: Words, parts: Sequence[Part]) -> matrices.MatrixScratch:
     """Return what a thread works in."""
     work = (np.empty(words.matrix + 1, dtype=WORD) for _ in range(MATRICES))
     rows = (np.empty(count * words.row, dtype=WORD) for count in (ROWS, 1, 1, 1))
-    square = np.empty(64 * matrices.LANES, dtype=WORD)
+    square = np.empty(64 * vectors.LANES, dtype=WORD)
     runs = np.empty((max(len(part.sums) for part in parts), 5), dtype=np.int64)
     lists = (np.empty(words.halves, dtype=np.int64) for _ in range(LISTS))
     return packed(matrices.MatrixScratch._make([*work, *rows, square, runs, *lists]))
