@@ -15,8 +15,7 @@ import pytest
 from batching import SEVERAL, dense_pass
 from stopping import raise_at, stop_at
 from tilebase import force
-from tilebase._kernels import jit, matrices, vectors
-from tilebase._kernels.packed import packed
+from tilebase._kernels import jit, matrices
 from tilebase.costs import passes as costs
 from tilebase.costs.rates import RATES, of_cores
 from tilebase.dense import layers, sizes
@@ -25,7 +24,7 @@ from tilebase.dense import plan as plans
 from tilebase.dense.backends import bits
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
-from tilebase.dense.sizes import LISTS, Matrices, outer_and_inner, table_bytes
+from tilebase.dense.sizes import Matrices, Words, outer_and_inner, table_bytes
 from tilebase.dense.workspace import Shares
 from tilebase.errors import ResourceError, StorageError
 from tilebase.files.run import first_sum
@@ -153,26 +152,22 @@ def test_a_transposed_matrix(rows, columns, shortest):
     """Rows anywhere, of which some bits count; narrow and wide ones are transposed in different orders."""
     random = np.random.default_rng(rows)
     held = random.integers(0, 2, (rows, columns), dtype=np.uint8)
-    bits = np.sort(random.integers(int(shortest * columns), columns + 1, rows))[::-1].copy()
+    known = np.sort(random.integers(int(shortest * columns), columns + 1, rows))[::-1].copy()
     places, order = random.permutation(rows), random.permutation(columns)
     wide, high = -(-columns // 64), -(-rows // 64)
     words = np.full((rows + 1, wide), 2**64 - 1, dtype=np.uint64)
     words[places] = as_words(held)
-    size = max(rows, columns) + 1
-    lists = [np.zeros(size, dtype=np.int64) for _ in range(LISTS)]
-    scratch = matrices.MatrixScratch(
-        *[words.ravel()] * 7, words.ravel()[:0], np.zeros((1, 5), np.int64), *lists
-    )
-    scratch = packed(scratch._replace(square=np.full(64 * vectors.LANES, 2**64 - 1, dtype=np.uint64)))
-    scratch.at[:rows], scratch.bits[:rows], scratch.to[:columns] = places * wide, bits, order * high
-    known = held * (np.arange(columns) < bits[:, None])
+    scratch = bits.scratch(Words(0, 1, 1, 0, max(rows, columns) + 1, 0), PerfectIndex(LIMITED).parts)
+    scratch.square[:] = 2**64 - 1
+    scratch.at[:rows], scratch.bits[:rows], scratch.to[:columns] = places * wide, known, order * high
+    held *= np.arange(columns) < known[:, None]
     out = np.zeros((columns, high), dtype=np.uint64)
     matrices.transpose(words.ravel(), rows, out.ravel(), False, scratch)
-    assert np.array_equal(out[order], as_words(known.T.copy()))
+    assert np.array_equal(out[order], as_words(held.T.copy()))
     before = random.integers(0, 2, (columns, rows), dtype=np.uint8)
     out[order] = as_words(before)
     matrices.transpose(words.ravel(), rows, out.ravel(), True, scratch)
-    assert np.array_equal(out[order], as_words(before | known.T))
+    assert np.array_equal(out[order], as_words(before | held.T))
 
 
 @pytest.mark.parametrize("game", [LIMITED, Game("2x4", 32), Game("3x4", 16), Game("2x2x2", 32)], ids=str)
