@@ -410,11 +410,9 @@ def _gather_rows(words, blocks, ix, iy, count, out, wide, before, scratch):
                 filled -= U64
             continue
         # The filling ix of x comes so many rows later, and the filling iy of y so many columns.
-        step, column = (
-            BYTES * np.uint64(runs[block, APART]),
-            np.uint64(runs[block, COLUMN]) + np.uint64(iy) * n,
-        )
+        step = BYTES * np.uint64(runs[block, APART])
         source = BYTES * np.uint64(runs[block, BEGIN]) + np.uint64(ix) * rows * step
+        column = np.uint64(runs[block, COLUMN]) + np.uint64(iy) * n
         for row in range(end):
             # A lane without a row takes the run of the first one.
             bit = column + (row if row < count else U0) * n

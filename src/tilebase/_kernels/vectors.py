@@ -15,14 +15,12 @@ from tilebase._kernels.scalar import U1, U6, U63, U64
 
 LANES = 8
 """As many words as a processor's widest registers have."""
-U3, SEVEN, EIGHT, BYTES = (np.uint64(n) for n in (3, 7, LANES, 8))
+SEVEN, EIGHT, BYTES = (np.uint64(n) for n in (7, LANES, 8))
 MOST_ROWS = 64 * LANES // 4
 """Lanes of which `add_runs` has what belongs to them in a square of 64 rows of `LANES` words."""
 DONE, BYTE, SHIFT = (np.uint64(k * MOST_ROWS) for k in (1, 2, 3))
-MASKS = {
-    size: 0xFFFF_FFFF_FFFF_FFFF // ((1 << size) + 1) for size in (32, 16, 8, 4, 2, 1)
-}  # the lower half of each 2 * size bits
-
+MASKS = {size: 0xFFFF_FFFF_FFFF_FFFF // ((1 << size) + 1) for size in (32, 16, 8, 4, 2, 1)}
+"""By size, the lower half of each ``2 * size`` bits."""
 NUMBER, BYTE_TYPE, INDEX = ir.IntType(64), ir.IntType(8), ir.IntType(32)
 VECTOR = ir.VectorType(NUMBER, LANES)
 
