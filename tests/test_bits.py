@@ -16,6 +16,7 @@ from batching import SEVERAL, dense_pass
 from stopping import raise_at, stop_at
 from tilebase import force
 from tilebase._kernels import jit, matrices
+from tilebase._kernels.vectors import MOST_ROWS
 from tilebase.costs import passes as costs
 from tilebase.costs.rates import RATES, of_cores
 from tilebase.dense import layers, sizes
@@ -102,6 +103,17 @@ def test_bits_are_the_bytes(game, tmp_path, monkeypatch, whole):
     assert solved(tmp_path, game, "values") == whole(game)
     monkeypatch.setattr(bits, "ROWS", 64)
     assert solved(tmp_path / "few", game) == whole(game)
+
+
+def test_many_fillings_of_a_sum(tmp_path):
+    """Those of the fourth part are more bits, those of the second more rows than are gathered at once."""
+    game = Game("3x5", 16, limits="2,2,2,2,2/8,8,8,8,8/2,2,2,2,2", spawn=0, start="empty")
+    rows = ["4,4,8,8,8", "4,4,8,8,8", "4,4,4,4,4"]
+    wide, high = (Game("3x5", 16, limits="/".join(one), start="empty") for one in (rows, rows[::-1]))
+    most = [PerfectIndex(one).parts[k].counts.max() for one, k in ((game, 3), (wide, 3), (high, 1))]
+    assert np.greater(most, (56, 2 * 56, MOST_ROWS)).all()
+    assert solved(tmp_path, game) == solved(tmp_path, game, "values")
+    assert solved(tmp_path / "wide", wide) == solved(tmp_path / "high", high)
 
 
 @GAMES
