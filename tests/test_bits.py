@@ -30,6 +30,7 @@ from tilebase.dense.workspace import Shares
 from tilebase.errors import ResourceError, StorageError
 from tilebase.files.run import first_sum
 from tilebase.game.game import Game
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.runtime.resources import OVERHEAD, Allowance
@@ -145,6 +146,7 @@ def test_threads_and_jobs_change_nothing(tmp_path, monkeypatch, whole):
     assert solved(tmp_path / "one", LIMITED, threads=1) == whole(LIMITED)
     monkeypatch.setattr("tilebase.dense.sizes.JOB_BOARDS", 100)
     assert solved(tmp_path / "three", LIMITED, threads=3) == whole(LIMITED)
+    assert solved(tmp_path / "short", LIMITED, memory=least_memory(LIMITED) - 1) == whole(LIMITED)  # by one
 
 
 def as_words(matrix):
@@ -317,9 +319,16 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert windows.window == plan.words.layer  # at most: the rest of the memory stays free
     least = plan.base + 8 * (plan.words.layer + plan.words.window)
     assert Plan.of(index, guaranteed, replace(AMPLE, memory=least)).whole_bytes == least
-    short = Plan.of(index, guaranteed, replace(AMPLE, memory=least - 1))
-    assert (short.as_bits, short.bits_memory) == (False, least)
-    assert costs.passing(index.game, [guaranteed], replace(AMPLE, memory=least - 1)).hint.startswith("with ")
+    one = Plan.of(index, guaranteed, replace(AMPLE, memory=least - 1))
+    least -= plan.words.scratch_bytes
+    assert (one.threads, one.whole_bytes - 8 * one.window) == (1, least - 8 * plan.words.window)
+    assert Plan.of(index, guaranteed, replace(AMPLE, memory=least)).whole_bytes == least
+    with pytest.raises(ResourceError, match=byte_text(least)):
+        Plan.of(index, guaranteed, replace(AMPLE, memory=least - 1))
+    less, batches = Game("3x4", 64, start="empty"), replace(AMPLE, memory=470_000_000)
+    short = Plan.of(PerfectIndex(less), guaranteed, batches)
+    assert (short.as_bits, byte_text(short.bits_memory)) == (False, "481 MB")
+    assert costs.passing(less, [guaranteed], batches).hint.startswith("with 483 MB of memory")
     assert Plan.of(index, Objective("lower"), AMPLE).words is None
     low = PerfectIndex(index.game.changed(goal_sum=160))
     assert 0 < table_bytes(low, merge="") < 0.9 * table_bytes(index, merge="")

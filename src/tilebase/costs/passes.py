@@ -114,9 +114,8 @@ def passing(
             plan = worker_plan(index, one, replace(allowed, threads=1), lowest=lowest)
         else:
             plan = Plan.of(index, one, allowed, sums=(lowest, highest), **options)
-        takes += pass_seconds(
-            plan.worked, allowed.cores, bits=plan.as_bits, moved=plan.moved_bytes, waits=plan.waits
-        )
+        cores = min(allowed.cores, plan.threads or allowed.cores)
+        takes += pass_seconds(plan.worked, cores, bits=plan.as_bits, moved=plan.moved_bytes, waits=plan.waits)
         moved += plan.moved_bytes
         memory = max(memory, min(plan.whole_bytes, plan.memory))
         bits_memory = max(bits_memory, plan.bits_memory)

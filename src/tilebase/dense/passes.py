@@ -154,7 +154,7 @@ class DensePass:
                 f"the layers of {game} needed at once take {self._plan.whole_bytes / 2**30:.1f} GiB, "
                 f"more than {run.memory / 2**30:.3g} GiB: choose a smaller goal or give lower limits"
             )
-        self._pool = Pool(run.threads)
+        self._pool = Pool(self._plan.threads or run.threads)
         try:
             self._layers = self._make_layers(backend)
         except BaseException:

@@ -12,6 +12,7 @@ from tilebase.dense.index import PerfectIndex
 from tilebase.dense.sizes import LAYERS, Words, half_window, scratch_bytes, table_bytes
 from tilebase.dense.steps import Cut
 from tilebase.errors import ResourceError, UsageError
+from tilebase.game.notation import count_of
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD, Allowance
@@ -67,6 +68,8 @@ class Plan:
     lean:
         Whether three layers are in memory at a time and not four: so a larger pass fits, and one that is
         interrupted between fold and slides goes on after the last checkpoint.
+    threads:
+        Those that work on bits, if memory is short for what more of them work in; else 0.
     bits_memory:
         Memory with which Boolean values would be bits, if this is too little but enough for a layer; else 0.
     """
@@ -84,6 +87,7 @@ class Plan:
     parts: int = 1
     at_once: int = 1
     lean: bool = False
+    threads: int = 0
     bits_memory: int = 0
 
     @classmethod
@@ -118,9 +122,10 @@ class Plan:
         if self.batched:
             cut = f"windows, with {byte_text(8 * self.window)}," if self.window else "batches"
             where = f"in {cut} through {byte_text(self.disk_bytes)} of files"
+        threads = f" for {count_of(self.threads, 'thread')}" if self.threads else ""
         return (
             f"values {values}, layers of {byte_text(self.layer_bytes)} {where}, tables and buffers of "
-            f"{byte_text(self.table_bytes)}, {byte_text(self.memory)} may be used"
+            f"{byte_text(self.table_bytes)}{threads}, {byte_text(self.memory)} may be used"
         )
 
     @property
@@ -265,18 +270,21 @@ class Plan:
         if largest / 8 / 2 ** sum(index.mirrors) > allowed.memory:
             return None  # not even one layer fits
         words = Words.of(index, sizes)
-        tables = table_bytes(index, merge="") + index.nbytes + allowed.threads * words.scratch_bytes
+        layer, base, memory = 8 * words.layer, table_bytes(index, merge="") + index.nbytes, allowed.memory
+        threads = max(1, (memory - layer - 8 * words.window - base - OVERHEAD) // words.scratch_bytes)
+        threads = threads if threads < allowed.threads else 0
+        tables = base + (threads or allowed.threads) * words.scratch_bytes
         if 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None
-        layer, base, memory = 8 * words.layer, tables + OVERHEAD, allowed.memory
-        each = layer / largest
+        base, each = tables + OVERHEAD, layer / largest
         for held in (LAYERS, LAYERS - 1):
             if (whole := held * layer + base) <= memory:
-                lean = held < LAYERS
-                return cls(boards, largest, each, tables, whole, memory, False, 0, words, lean=lean)
+                plan = cls(boards, largest, each, tables, whole, memory, False, 0, words)
+                return replace(plan, lean=held < LAYERS, threads=threads)
         window = max(min((memory - layer - base) // 8, words.layer), words.window)
         whole = layer + 8 * window + base
-        return cls(boards, largest, each, tables, whole, memory, True, FILES * layer, words, window)
+        plan = cls(boards, largest, each, tables, whole, memory, True, FILES * layer, words, window)
+        return replace(plan, threads=threads)
 
     def cut(self, index: PerfectIndex, total: int) -> Cut:
         """Return the batches of a layer.  Raises `ResourceError` if one does not fit."""
