@@ -9,7 +9,7 @@ from typing import Any
 
 from tilebase.counting.combinatorics import layers_together
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.sizes import LAYERS, Words, half_window, scratch_bytes, table_bytes
+from tilebase.dense.sizes import LAYERS, Words, scratch_bytes, table_bytes
 from tilebase.dense.steps import Cut
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.notation import count_of
@@ -151,7 +151,7 @@ class Plan:
     @property
     def waits(self) -> bool:
         """Whether windows of bits are not read while others are worked: there is no memory for two."""
-        return self.words is not None and half_window(self.window) < self.words.window
+        return self.words is not None and self.window < self.words.two_windows
 
     @property
     def moved_bytes(self) -> float:
@@ -271,7 +271,10 @@ class Plan:
             return None  # not even one layer fits
         words = Words.of(index, sizes)
         layer, base, memory = 8 * words.layer, table_bytes(index, merge="") + index.nbytes, allowed.memory
-        threads = max(1, (memory - layer - 8 * words.window - base - OVERHEAD) // words.scratch_bytes)
+        # Rather two windows than a last thread, unless that is the second one.
+        room = memory - layer - base - OVERHEAD
+        one, two = ((room - 8 * size) // words.scratch_bytes for size in (words.window, words.two_windows))
+        threads = two if two > 1 else max(1, one)
         threads = threads if threads < allowed.threads else 0
         tables = base + (threads or allowed.threads) * words.scratch_bytes
         if 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):

@@ -300,6 +300,11 @@ class Words:
         return cls(layer, matrix, row, window, most, boards)
 
     @property
+    def two_windows(self) -> int:
+        """The least words for two windows, see `half_window`."""
+        return 2 * PAGE * -(-(self.window + 1) // PAGE)
+
+    @property
     def scratch_bytes(self) -> int:
         """Bytes that a thread works in."""
         return 8 * (MATRICES * self.matrix + (ROWS + 3) * self.row + LISTS * self.halves)
