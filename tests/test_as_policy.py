@@ -576,8 +576,7 @@ def test_the_command(table, folder, capsys, printed):
     document = json.loads(capsys.readouterr().out)
     assert document["value"] == exact.value
     assert document["judged"]["worst"][0]["board"] == exact.worst[0].board.text
-    words_of_worst = " ".join(printed(*words).split())
-    assert f"costs most {exact.worst[0].statement}: " in words_of_worst
+    assert f"costs most {exact.worst[0].statement}: " in " ".join(printed(*words).split())
     assert exact.worst[0].chosen == "left"
     assert "judging an agent in 2x3, to 16" in printed("plan", *words)
     assert "to win, 99.99 % sure" in printed(*words[:5], "--games", "500", "-q")

@@ -119,8 +119,7 @@ def test_what_does_not_fit_is_refused_with_the_estimate(capsys, printed, monkeyp
     ):
         assert main(["solve", *line, "--memory", memory, "-q"]) == 1
         assert words in capsys.readouterr().err
-    table = printed("plan", *line)
-    assert "this machine" in table
+    assert "this machine" in printed("plan", *line)
 
 
 @pytest.mark.parametrize("objective", ["lower:uint32", "win", "guaranteed"])
@@ -369,8 +368,7 @@ def test_a_search_takes_the_boards_that_its_time_allows_and_says_how_to_prove_th
     command = printed("limits 2x2 32 --budget 120s -q").splitlines()[-1].partition("tilebase ")[2]
     assert "proved lower bound" in printed(f"{command} -q")
     assert "@misc" in printed("cite bound.json")
-    limits = least_limits(Game("2x3", 64))
-    assert search_limits(Game("2x3", 64, limits=limits)).most == 10**6
+    assert search_limits(Game("2x3", 64, limits=least_limits(Game("2x3", 64)))).most == 10**6
 
 
 @pytest.mark.parametrize(

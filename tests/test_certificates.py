@@ -44,8 +44,7 @@ FORMATIONS = [
 def certify(game: Game, folder: Path) -> Path:
     path = folder / "a.cert"
     path.unlink(missing_ok=True)  # that of another question is not replaced
-    found = force(game, memory=MEMORY, certificate=path)
-    assert found.forced is not None
+    assert force(game, memory=MEMORY, certificate=path).forced is not None
     return path
 
 

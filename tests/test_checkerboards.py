@@ -278,8 +278,7 @@ def test_every_line_of_the_tables_slides_to_its_code():
         without = [line[:k] + (0,) + line[k + 1 :] for k in range(4) if line[k] == 1]
         cost = 0 if line in before else 1 if any(other in before for other in without) else 2
         assert lines.toward[code] == cost, line
-        reverse = sum(value * 3**k for k, value in enumerate(line[::-1]))
-        assert lines.away[reverse] == cost, line
+        assert lines.away[sum(value * 3**k for k, value in enumerate(line[::-1]))] == cost, line
 
 
 def test_every_layer_of_a_search_back_has_the_sum_that_it_says():

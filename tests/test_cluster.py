@@ -601,8 +601,7 @@ def test_the_scheduler_forgets_the_names_of_pieces(tmp_path, workers, monkeypatc
     monkeypatch.setattr(over_dask, "NAMES", 200)
     with attached(workers.executor, tmp_path):
         assert len(list(workers.executor.map(IdleJob(), numbered(1000)))) == 1000
-    remembered = workers.executor._client.run_on_scheduler(key_split.cache_info).currsize
-    assert 0 < remembered <= 400
+    assert 0 < workers.executor._client.run_on_scheduler(key_split.cache_info).currsize <= 400
 
 
 def test_a_file_of_a_worker_is_whole_or_absent(tmp_path: Path) -> None:

@@ -99,8 +99,7 @@ def test_the_command_itself_runs_no_file_of_the_current_folder(hostile: Path) ->
         ([script, "force", "2x2", "16", "--engine", "diagrams", "-q"], "the player cannot force the tile 16"),
         ([sys.executable, "-P", "-m", "tilebase", "--version"], tilebase.__version__),
     ):
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert says in done.stdout
+        assert says in subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_a_child_searches_what_this_process_does_but_not_the_current_folder(tmp_path, monkeypatch) -> None:

@@ -368,8 +368,7 @@ def test_a_folder_without_values_is_filled_anew_for_a_table(tmp_path):
     game = Game("2x2", 32, start="empty")
     prove(game, dtype="uint32", space="all", folder=tmp_path / "work")
     whole = solve(game, "lower:uint32", space="all", table=tmp_path / "other")
-    found = solve(game, "lower:uint32", space="all", table=tmp_path / "work")
-    assert found.layers == whole.layers
+    assert solve(game, "lower:uint32", space="all", table=tmp_path / "work").layers == whole.layers
     with open_table(tmp_path / "work") as table:
         assert table.value == whole.value
     again = solve(game, "lower:uint32", space="all", table=tmp_path / "work")
@@ -422,8 +421,7 @@ def test_every_board_of_several_masks_has_its_value(tmp_path, objective):
     """Also those that play does not reach; boards that stand on no mask are worth 0."""
     solve(SEVERAL, objective, space="all", table=tmp_path)
     assert verify_table(tmp_path, sample=1000).wrong == ()
-    index = PerfectIndex(SEVERAL)
-    assert sum(index.sizes().values()) > sum(boards_by_sum(SEVERAL).values())
+    assert sum(PerfectIndex(SEVERAL).sizes().values()) > sum(boards_by_sum(SEVERAL).values())
     for one in parse_objectives(objective):
         values = all_values(tmp_path / "values" / one.label, SEVERAL, one)
         assert {value for board, value in values.items() if not SEVERAL.stands(board)} == {0}

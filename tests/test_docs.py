@@ -108,8 +108,7 @@ def test_relative_links_resolve(page: Path) -> None:
     targets = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", without_blocks(page)))
     relative = [target.partition("#") for target in targets if "://" not in target]
     files = {name: page.parent / name if name else page for name, _, _ in relative}
-    missing = [name for name, file in files.items() if not file.is_file()]
-    assert missing == []
+    assert [name for name, file in files.items() if not file.is_file()] == []
     pages = {name: anchors(file) for name, file in files.items() if file.suffix == ".md"}
     named = [(name, anchor) for name, _, anchor in relative if anchor and name in pages]  # not pictures
     wrong = [f"{name}#{anchor}" for name, anchor in named if anchor not in pages[name]]

@@ -69,8 +69,7 @@ def test_lookahead_of_many_states_at_once(fill, spawn):
 def test_4x4_to_16_takes_the_path_of_large_layers(monkeypatch):
     monkeypatch.setattr(sizes, "SMALL_BITS", 1 << 20)
     work: list[Work] = []
-    result = count(Game("4x4", 16), threads=2, work=work.append)
-    assert result.total("live") == 23_482_821
+    assert count(Game("4x4", 16), threads=2, work=work.append).total("live") == 23_482_821
     assert work[0].flushes > 0
 
 

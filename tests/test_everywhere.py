@@ -90,8 +90,7 @@ def test_the_docs_and_json_know_a_field_of_a_game(field: str) -> None:
     games = [game for game in GAMES if getattr(game, field) != default]
     assert games
     for game in games:
-        identity = json.loads(json.dumps(game.identity))
-        assert Game.from_identity(identity) == game
+        assert Game.from_identity(json.loads(json.dumps(game.identity))) == game
 
 
 SOURCES = Path(output.__file__).parents[1]
@@ -148,8 +147,7 @@ def test_each_label_that_a_command_prints_is_explained(folder, monkeypatch, caps
     assert {words[0] for words in commands} == NAMES - UNLABELLED
     (folder / "game.txt").write_text("2,4/0,8\n0,4/2,8\n")
     for words in commands:
-        status = main(words)
-        assert status == 0, (words, capsys.readouterr().err)
+        assert main(words) == 0, (words, capsys.readouterr().err)
     words = {label.strip() for label in labels if label.strip() and not re.search(r"\d", label)}
     assert {"regret", "optimal", "boards", "afterstates", "at_least"} <= words
     unknown = [word for word in sorted(words) if not _explained(word)]

@@ -73,8 +73,7 @@ def test_published_verdicts(claim):
 
 def test_with_one_thread_the_work_does_not_vary():
     game = Game("3x3", 64, start="empty")
-    found = [force(game, memory=MEMORY, threads=1).positions for _ in range(2)]
-    assert found == [93948, 93948]
+    assert [force(game, memory=MEMORY, threads=1).positions for _ in range(2)] == [93948, 93948]
 
 
 @pytest.mark.parametrize("shape", ["1x2", "1x5", "2x2", "2x3", "2x4", "2x2x2"])
@@ -330,8 +329,7 @@ def test_an_index_that_takes_seconds_is_told(caplog, monkeypatch):
 
 
 def test_a_tile_as_large_as_a_code_of_x_is_a_tile():
-    game = Game("5x5", 16, start=",".join(["0"] * 23 + ["8", "8"]))
-    assert force(game, memory=MEMORY).forced
+    assert force(Game("5x5", 16, start=",".join(["0"] * 23 + ["8", "8"])), memory=MEMORY).forced
     with pytest.raises(GameError, match="an x on each unmergeable cell"):
         Game("2x2", 8, unmergeable=[0], start="0,x/2,0")
 

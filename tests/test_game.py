@@ -118,8 +118,7 @@ def test_a_slide_keeps_the_sum_and_the_unmergeable_tiles(drawn: tuple[Game, Cell
         if game.x + 1 not in after:  # else a merge has stepped over the code of x
             assert game.sum(after) == game.sum(cells)
         assert all(not after[cell] for cell in game.walls)
-        x = [e for e in after if game.unmergeable and e == game.x]
-        assert len(x) == len(game.unmergeable)
+        assert len([e for e in after if game.unmergeable and e == game.x]) == len(game.unmergeable)
 
 
 @given(games_and_boards())

@@ -242,8 +242,7 @@ def test_equal_large_tiles(solved: Callable[..., Path]) -> None:
         assert [slide.merges_large for slide in apart.slides] == [False, True]
         assert apart.slides[1].after.text == "0,0,0/0,2,64/4,128,64"  # as if they did not merge
         assert apart.value == table.probe("2,2,0/0,0,x/2,x,x").value
-        other = table.probe("2,2,0/0,0,64/2,64,128")
-        assert other.notes == (equal,)
+        assert table.probe("2,2,0/0,0,64/2,64,128").notes == (equal,)
         assert table.probe("2,2,0/0,0,64/2,32,128").notes == ()
 
 

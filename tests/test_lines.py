@@ -86,8 +86,7 @@ def test_slides_and_spawns_by_line_are_those_of_the_rules(name, tmp_path):
     assert end == layer.layer.size
     results = [game.slides(board).values() for board in states]
     afters = {game.pack(after) for found in results for after in found if not game.wins(after)}
-    expected = set_of(layer, tmp_path, sorted(afters))
-    assert np.array_equal(target.bits, expected.bits)
+    assert np.array_equal(target.bits, set_of(layer, tmp_path, sorted(afters)).bits)
     assert counts[:, forward.STATE].sum() == len(states)
     assert counts[:, forward.LIVE].sum() == sum(map(bool, results))
     assert counts[:, forward.WINNING].sum() == sum(any(map(game.wins, found)) for found in results)

@@ -267,8 +267,7 @@ def check_diagram(diagram: Diagram, exact: oracle.Values) -> None:
             assert sum(p for _, p in action.outcomes) == 1
             boards = [board for board, _ in game.spawns(after)]
             live = {canonical(game, board) if game.slides(board) else "lose" for board in boards}
-            ends = {"win"} if won else live or {"lose"}
-            assert {end for end, _ in action.outcomes} == ends
+            assert {end for end, _ in action.outcomes} == ({"win"} if won else live or {"lose"})
         assert any(action.best for action in actions)
 
 

@@ -390,8 +390,7 @@ def test_a_game_is_saved_for_review(tables: Path, tmp_path: Path, monkeypatch, c
     moves = json.loads(printed(f"review t {file} -f json"))["moves"]
     assert len(moves) == 6, "five slides, and the last position"
     assert [move["slides"] for move in moves[1:]] == [["right"], ["up"], ["down"], ["left"], []]
-    last = Board.parse(GAME, moves[-1]["board"]).unicode()
-    assert last in shown.replace("\n> ", "\n")
+    assert Board.parse(GAME, moves[-1]["board"]).unicode() in shown.replace("\n> ", "\n")
     (tmp_path / "shown.txt").write_text(shown)
     assert main(["review", "t", str(tmp_path / "shown.txt")]) == 2
     assert "a game is a file that tilebase play -o" in capsys.readouterr().err

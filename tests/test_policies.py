@@ -207,10 +207,8 @@ def test_games_under_other_objectives(solved):
 def test_payoffs_that_are_all_equal(solved):
     """Their mean is rounded, and so is the table's value: the difference is no evidence."""
     found = simulate(solved(SMALL, "win", "0.7"), 100)
-    payoffs = np.full(1000, float(found.value))
-    assert simulation._error(found.objective, payoffs, None) == 0
-    with_noise = replace(found, mean=float(found.value) * (1 + 2**-50), error=1e-18)
-    assert with_noise.z == 0
+    assert simulation._error(found.objective, np.full(1000, float(found.value)), None) == 0
+    assert replace(found, mean=float(found.value) * (1 + 2**-50), error=1e-18).z == 0
     assert replace(found, mean=2.0, error=0.0).z is None
 
 
@@ -223,8 +221,7 @@ def test_rare_wins_have_an_interval_and_no_number_of_errors(solved):
         assert (low == 0) == (wins == 0)
         assert low <= 1e-6 <= high
         assert json.loads(json.dumps(rare.as_dict()))["z"] is None
-    value = replace(found, value=Rounded(0.0, "float64", 1e-320, 1), error=0.0, mean=0.01)
-    assert value.z is None
+    assert replace(found, value=Rounded(0.0, "float64", 1e-320, 1), error=0.0, mean=0.01).z is None
 
 
 def test_games_make_each_of_the_best_slides_alike():

@@ -207,8 +207,7 @@ def test_no_paths_of_a_machine() -> None:
 
 @pytest.mark.parametrize("page", EXAMPLES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_examples_are_true(page: Path) -> None:
-    result = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
-    assert not result.failed
+    assert not doctest.testfile(str(page), module_relative=False, encoding="utf-8").failed
 
 
 @pytest.mark.parametrize(

@@ -105,8 +105,7 @@ def test_replays_of_other_shapes(shape: str, header: str):
     game = Game(shape) if shape != "4x4" else REAL
     record = random_game(game, random.Random(3), 300)
     found = parse_game(game, replay(game, record, header), read(game))
-    states = [state for state, _ in states_of(game, record)]
-    assert [one.tiles for one in found.positions] == states
+    assert [one.tiles for one in found.positions] == [state for state, _ in states_of(game, record)]
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,7 @@ def test_damaged_pairs_are_made_again(tmp_path: Path, expected: Solution, gone: 
         flip_at(1)(path)
     if gone:
         shutil.rmtree(tmp_path / "afterstates")
-    wrong = verify_run(tmp_path).wrong
-    assert ("lacks the layer of sum" in wrong[0]) == gone
+    assert ("lacks the layer of sum" in verify_run(tmp_path).wrong[0]) == gone
     assert solve(GAME, "win,lower", folder=tmp_path).value == expected.value
 
 

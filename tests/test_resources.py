@@ -65,8 +65,7 @@ def test_anyway_begins_it(ask, tmp_path, monkeypatch):
     game = Game("2x2", 32)
     with pytest.raises(ResourceError, match="anyway=True"):
         ask(game, folder=tmp_path)
-    first = ask(game, folder=tmp_path, anyway=True)
-    assert first.game == game
+    assert ask(game, folder=tmp_path, anyway=True).game == game
     monkeypatch.undo()
     assert ask(game).game == game
 
@@ -79,8 +78,7 @@ def test_what_was_counted_is_not_refused(tmp_path, monkeypatch):
 
 
 def test_a_part_that_ends_is_not_refused(tmp_path):
-    result = count(Game("4x4", 2048), up_to=12)
-    assert result.sums.max() == 12
+    assert count(Game("4x4", 2048), up_to=12).sums.max() == 12
 
 
 def test_too_little_disk(tmp_path, monkeypatch):
@@ -101,10 +99,8 @@ def test_too_little_disk(tmp_path, monkeypatch):
 def test_estimates_hold_for_counts(game):
     found, counts = reachable.counting(game, HERE), count(game)
     assert found.positions / found.spread < counts.total("states") < found.positions * found.spread
-    solving = reachable.solving(game, WIN, HERE, table=False)
-    assert found.seconds < solving.seconds
-    part = reachable.counting(game, HERE, up_to=40)
-    assert part.bound < found.bound
+    assert found.seconds < reachable.solving(game, WIN, HERE, table=False).seconds
+    assert reachable.counting(game, HERE, up_to=40).bound < found.bound
 
 
 def test_a_pass_over_all_boards_is_known_exactly():

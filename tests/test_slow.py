@@ -48,8 +48,7 @@ def test_lemma_1_fails_on_3x4_for_some_fillings():
     found = check_pattern(Game("3x4", 64, pattern="lemma1"))
     assert not found.holds
     game = Game("3x4", 64)
-    start = Game("3x4", 64, start=game.format(found.board))
-    assert oracle.values(start, "guaranteed").start == 0
+    assert oracle.values(Game("3x4", 64, start=game.format(found.board)), "guaranteed").start == 0
     fillings = "32,16,8,8/8,4,4,8/8,8,8,8"
     assert check_pattern(Game("3x4", 64, pattern="lemma1"), fillings=fillings).slides == 12
     limited = Game("3x4", 128, pattern="lemma1", limits="64,64,64,64/64,64,64,64/16,16,16,16")

@@ -91,8 +91,7 @@ def test_layers_are_released_without_a_table(tmp_path, monkeypatch):
     def progress(state):
         seen.append(len(list(folder.glob("values/win/*.seg"))))
 
-    solution = solve(game, "win", folder=folder, progress=progress)
-    assert solution.complete
+    assert solve(game, "win", folder=folder, progress=progress).complete
     assert 0 < max(seen) <= 6  # two above, one in work, and those of the starts
     assert not (folder / "manifest.json").exists()
 

@@ -148,8 +148,7 @@ def without_metadata(picture: Path) -> str:
 
 
 def test_a_picture_names_its_command_and_the_version(folder: Path) -> None:
-    command = ["reach", "replay", "2x2", "(1,1)R", "--record", "a.svg"]
-    assert main(command) == 0
+    assert main(["reach", "replay", "2x2", "(1,1)R", "--record", "a.svg"]) == 0
     found = {
         one.tag.rpartition("}")[2]: one.text for one in ET.parse("a.svg").getroot().find(".//{*}Work").iter()
     }

@@ -339,7 +339,6 @@ def test_a_table_is_whole_without_its_run(space, tmp_path):
     names = ["run.json", *([COUNTS] if space == "reachable" else []), SOLVED, "values/score/layers.jsonl"]
     for at, name in enumerate(names, 1):
         (folder / name).unlink()
-        wrong = verify_table(folder).wrong
-        assert len(wrong) == (at if at < len(names) else 0)
+        assert len(verify_table(folder).wrong) == (at if at < len(names) else 0)
     with pytest.raises(WrongGameError, match=r"a table without run\.json, to which nothing can be added"):
         solve(TINY, "moves", table=folder, space=space)

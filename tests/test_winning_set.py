@@ -54,8 +54,7 @@ def saved(
     folder: Path, game: Game = SMALL, rules: Method | None = None, strategy: str = "sum", **names: str
 ) -> tuple[Analysis, WinningSet]:
     analysis, verdict = analysed(game, rules or Method(), strategy, **names)
-    size = write_set(folder, analysis, verdict)
-    assert size == (folder / FILE).stat().st_size
+    assert write_set(folder, analysis, verdict) == (folder / FILE).stat().st_size
     return analysis, open_winning_set(folder)
 
 

@@ -104,8 +104,7 @@ def tabular(table: Any) -> None:
     states = arrays.to_arrays("states")
     boards = arrays.boards.unpack(states["keys"])
     q = {board.tobytes(): np.nan_to_num(q) for board, q in zip(boards, states["q"], strict=True)}
-    canonical = judge(table, AGENTS["tabular"](q, GAME), symmetry="canonical")
-    assert abs(canonical.regret) < 1e-12
+    assert abs(judge(table, AGENTS["tabular"](q, GAME), symmetry="canonical").regret) < 1e-12
 
 
 def afterstates(table: Any) -> None:
