@@ -15,8 +15,7 @@ import pytest
 from batching import SEVERAL, dense_pass
 from stopping import raise_at, stop_at
 from tilebase import force
-from tilebase._kernels import jit, matrices
-from tilebase._kernels.vectors import MOST_ROWS
+from tilebase._kernels import jit, matrices, vectors
 from tilebase.costs import passes as costs
 from tilebase.costs.rates import RATES, of_cores
 from tilebase.dense import layers, sizes
@@ -112,7 +111,7 @@ def test_many_fillings_of_a_sum(tmp_path):
     rows = ["4,4,8,8,8", "4,4,8,8,8", "4,4,4,4,4"]
     wide, high = (Game("3x5", 16, limits="/".join(one), start="empty") for one in (rows, rows[::-1]))
     most = [PerfectIndex(one).parts[k].counts.max() for one, k in ((game, 3), (wide, 3), (high, 1))]
-    assert np.greater(most, (56, 2 * 56, MOST_ROWS)).all()
+    assert np.greater(most, (56, 2 * 56, vectors.MOST_ROWS)).all()
     assert solved(tmp_path, game) == solved(tmp_path, game, "values")
     assert solved(tmp_path / "wide", wide) == solved(tmp_path / "high", high)
 
@@ -182,6 +181,25 @@ def test_a_transposed_matrix(rows, columns, shortest):
     out[order] = as_words(before)
     matrices.transpose(words.ravel(), rows, out.ravel(), True, scratch)
     assert np.array_equal(out[order], as_words(before | held.T))
+
+
+def test_python_does_what_vectors_do(monkeypatch):
+    """The operations on vectors, compiled, and the functions in their place."""
+
+    def work(words, square, lanes):
+        vectors.copy_lanes(square, np.uint64(16), words, np.uint64(5))
+        vectors.transpose_squares(square)
+        for size, filled in ((56, 0), (13, 40), (24, 40), (1, 63), (56, 63)):
+            vectors.add_runs(words, np.uint64(9), np.uint64(size), np.uint64(filled), lanes, np.uint64(8))
+
+    words = np.random.default_rng(1).integers(0, 2**64, 64 * vectors.LANES, dtype=np.uint64)
+    compiled, python = ((words.copy(), words % np.uint64(8)) for _ in range(2))
+    jit.kernel()(work)(words, *compiled)
+    for name in ("copy_lanes", "transpose_squares", "add_runs"):
+        monkeypatch.setattr(vectors, name, getattr(vectors, f"_{name}"))
+    work(words, *python)
+    assert np.array_equal(compiled, python)
+    assert not np.array_equal(compiled[0], words)
 
 
 @pytest.mark.parametrize("game", [LIMITED, Game("2x4", 32), Game("3x4", 16), Game("2x2x2", 32)], ids=str)
