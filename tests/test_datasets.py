@@ -110,8 +110,7 @@ def test_afterstates_and_pieces(table, monkeypatch, tmp_path):
     files = sorted((tmp_path / "small").iterdir())
     assert max(pq.ParquetFile(file).metadata.row_group(0).num_rows for file in files) <= 5
     assert max(pq.ParquetFile(file).metadata.num_row_groups for file in files) == 2
-    found = [row for file in files for row in pq.read_table(file).to_pylist()]
-    assert found == expected.to_pylist()
+    assert [row for file in files for row in pq.read_table(file).to_pylist()] == expected.to_pylist()
 
 
 def test_files_tell_what_they_are(table, tmp_path):
@@ -150,8 +149,7 @@ def test_duckdb_and_polars_read_it(solved, tmp_path):
     assert (count, regret) == (rows, 0)
     assert best >= value > random
     both = f"FROM '{tmp_path}/data/*.parquet' s JOIN '{tmp_path}/after/*.parquet' a ON s.after_left = a.key"
-    worse = duckdb.sql(f"SELECT count(*), max(abs(s.q_left - a.v)) {both}").fetchall()[0]
-    assert worse == (joined, 0)
+    assert duckdb.sql(f"SELECT count(*), max(abs(s.q_left - a.v)) {both}").fetchall()[0] == (joined, 0)
     frame = polars.scan_parquet(tmp_path / "data" / "*.parquet")
     most = polars.max_horizontal("q_left", "q_right", "q_up", "q_down")
     assert frame.select((polars.col("v") - most).abs().max()).collect().item() == 0

@@ -60,8 +60,7 @@ def test_boards_without_an_end_are_refused(game: Game, tmp_path: Path) -> None:
     with pytest.raises(errors.UsageError, match=f"give {most} as the limit"):
         solve(game, "score", space="all", table=tmp_path / "table")
     assert not (tmp_path / "table").exists()
-    bounded = game.changed(limits=most)
-    assert solve(bounded, "score", space="all").start == solve(game, "score").start
+    assert solve(game.changed(limits=most), "score", space="all").start == solve(game, "score").start
 
 
 def test_only_the_layers_asked_for_are_planned(tmp_path: Path) -> None:
@@ -244,8 +243,7 @@ def test_a_pass_that_is_killed_after_its_last_layer(step, tmp_path, monkeypatch,
             run(tmp_path, BATCHED, "win", memory=memory, keep=True)
     assert ('"saved"' in (tmp_path / "layers.jsonl").read_text()) == (step == "complete")
     assert list(tmp_path.glob("*.states"))
-    again = run(tmp_path, BATCHED, "win", memory=memory, keep=True)
-    assert again.start() == whole(BATCHED, "win").start()
+    assert run(tmp_path, BATCHED, "win", memory=memory, keep=True).start() == whole(BATCHED, "win").start()
     assert not list(tmp_path.glob("*.states"))
 
 
@@ -371,8 +369,7 @@ def test_a_folder_without_values_is_filled_anew_for_a_table(tmp_path):
     assert solve(game, "lower:uint32", space="all", table=tmp_path / "work").layers == whole.layers
     with open_table(tmp_path / "work") as table:
         assert table.value == whole.value
-    again = solve(game, "lower:uint32", space="all", table=tmp_path / "work")
-    assert again.positions == whole.positions
+    assert solve(game, "lower:uint32", space="all", table=tmp_path / "work").positions == whole.positions
 
 
 def test_a_bound_has_checksums_of_all_its_layers(tmp_path, monkeypatch):

@@ -207,8 +207,7 @@ def test_a_start_in_a_window_beyond_the_first(tmp_path, monkeypatch):
     """A start board of many tiles lies in a layer that is cut into windows."""
     game = Game("3x4", 64, start="2,4,8,16/2,4,8,16/2,4,8,0")
     (start,), total = canonical_starts(game), 74
-    layer = GameIndex(game).at(total)
-    assert layer.rank(np.array([game.pack(start)], dtype=np.uint64))[0] > 3_000_000
+    assert GameIndex(game).at(total).rank(np.array([game.pack(start)], dtype=np.uint64))[0] > 3_000_000
     whole = count(game, up_to=total + 10, keep="afterstates", folder=tmp_path / "roomy")
     hold_little(monkeypatch.setattr, 1 << 12)
     work: list[Work] = []

@@ -52,8 +52,7 @@ def test_users_see_that_a_run_goes_on(folder: Path, capsys: pytest.CaptureFixtur
         assert main([*command.split(), *more.split()]) == 0
         assert "layers" not in capsys.readouterr().err
         assert main(command.split()) == 0
-        name = command[-1]
-        assert re.search(rf" in {name} .*: \d layers (of 9 )?are there", capsys.readouterr().err)
+        assert re.search(rf" in {command[-1]} .*: \d layers (of 9 )?are there", capsys.readouterr().err)
         assert main(command.split()) == 0
         assert "are there" not in capsys.readouterr().err
 

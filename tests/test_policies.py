@@ -237,8 +237,7 @@ def test_games_make_each_of_the_best_slides_alike():
         counts = Counter(found)
         assert counts.keys() == slides
         assert all(abs(count - 10_000) < 5 * math.sqrt(30_000 * 2 / 9) for count in counts.values())
-    nowhere = flow.drawn_slides(np.zeros((4, 2), dtype=bool), np.random.default_rng(1))
-    assert nowhere.tolist() == [0, 0]
+    assert flow.drawn_slides(np.zeros((4, 2), dtype=bool), np.random.default_rng(1)).tolist() == [0, 0]
 
 
 def test_certain_wins_and_games_that_do_not_fit_into_memory(solved):

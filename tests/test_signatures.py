@@ -19,8 +19,7 @@ LINES = facts("signatures.tsv", folder=Path(__file__).parent)
 @pytest.mark.parametrize("benchmark", kernels.BENCHMARKS, ids=lambda benchmark: benchmark.kernel)
 def test_a_kernel_writes_what_it_wrote_before(benchmark: kernels.Benchmark) -> None:
     (line,) = facts("signatures.tsv", folder=Path(__file__).parent, kernel=benchmark.kernel)
-    found = kernels.signature_line(benchmark)
-    assert found == (line["kernel"], line["input"], line["signature"]), line
+    assert kernels.signature_line(benchmark) == (line["kernel"], line["input"], line["signature"]), line
 
 
 def test_each_line_belongs_to_a_kernel() -> None:

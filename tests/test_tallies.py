@@ -130,8 +130,7 @@ def test_short_rules_that_nearly_hold_for_two_rows(columns, colouring, rule, sha
     terms = [
         count_sequences(f"2x{columns - 2 * back}", deterministic=True)[colouring] for back in range(len(rule))
     ]
-    left = sum(factor * term for factor, term in zip(rule, terms, strict=True))
-    assert 0 < abs(left) < share * terms[0]
+    assert 0 < abs(sum(factor * term for factor, term in zip(rule, terms, strict=True))) < share * terms[0]
 
 
 COEFFICIENTS = (
