@@ -59,15 +59,19 @@ def planned_index(game: Game) -> PerfectIndex:
     return index
 
 
-def pass_seconds(
-    boards: float, cores: float, *, bits: bool = False, moved: float = 0.0, waits: bool = False
-) -> float:
-    """Return about how long a pass over all boards takes one process on the given cores.
+def pass_seconds(boards: float, cores: float, *, bits: bool = False) -> float:
+    """Return about how long a pass over all boards in memory takes one process on the given cores."""
+    return float(seconds("bits" if bits else "pass", boards)) / of_cores(cores)
 
-    It works while files are read and written, unless it `waits` for them.
+
+def plan_seconds(plan: Plan, allowed: Allowance) -> float:
+    """Return about how long a pass takes by its plan, once its kernels are compiled.
+
+    It works while files are read and written, unless it waits for them.
     """
-    work, files = float(seconds("bits" if bits else "pass", boards)) / of_cores(cores), moved / DISK
-    return work + files if waits else max(work, files)
+    cores = min(allowed.cores, plan.threads or allowed.cores)
+    work, files = pass_seconds(plan.worked, cores, bits=plan.as_bits), plan.moved_bytes / DISK
+    return work + files if plan.waits else max(work, files)
 
 
 def passing(
@@ -114,8 +118,7 @@ def passing(
             plan = worker_plan(index, one, replace(allowed, threads=1), lowest=lowest)
         else:
             plan = Plan.of(index, one, allowed, sums=(lowest, highest), **options)
-        cores = min(allowed.cores, plan.threads or allowed.cores)
-        takes += pass_seconds(plan.worked, cores, bits=plan.as_bits, moved=plan.moved_bytes, waits=plan.waits)
+        takes += plan_seconds(plan, allowed)
         moved += plan.moved_bytes
         memory = max(memory, min(plan.whole_bytes, plan.memory))
         bits_memory = max(bits_memory, plan.bits_memory)
@@ -191,11 +194,6 @@ def replacing_pass(game: Game, allowed: Allowance) -> Plan | None:
     return None if plan.batched else plan
 
 
-def replacing_seconds(plan: Plan, allowed: Allowance) -> float:
-    """Estimate the seconds of such a pass, once its kernels are compiled."""
-    return pass_seconds(plan.worked, allowed.cores, bits=plan.as_bits)
-
-
 def compile_seconds() -> float:
     """Return the seconds until the kernels of a pass are compiled: 0 if they are kept."""
     from tilebase._kernels.jit import is_compiled  # loads Numba, which other plans do without
@@ -210,14 +208,14 @@ def patience_for(game: Game, allowed: Allowance, most: float = math.inf) -> floa
     tried if it would take more than 1/2 of `most` seconds.
     """
     plan = replacing_pass(game, allowed)
-    if plan is None or 2 * (replacing_seconds(plan, allowed) + compile_seconds()) > most:
+    if plan is None or 2 * (plan_seconds(plan, allowed) + compile_seconds()) > most:
         return math.inf
     return patience_of(plan, allowed)
 
 
 def patience_of(plan: Plan, allowed: Allowance) -> float:
     """Return the same of a pass that is to be tried."""
-    return 0.1 * replacing_seconds(plan, allowed) + compile_seconds()
+    return 0.1 * plan_seconds(plan, allowed) + compile_seconds()
 
 
 def forcing_seconds(game: Game, *, most: float = math.inf) -> float:

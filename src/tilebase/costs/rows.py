@@ -168,7 +168,7 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
     if plan is None:
         return [search]
     after = duration(passes.FIRST_PATIENCE + passes.patience_of(plan, allowed))
-    seconds = passes.replacing_seconds(plan, allowed)
+    seconds = passes.plan_seconds(plan, allowed)
     compiling = passes.compile_seconds()
     compiled = f", after {duration(compiling)} of compiling" if compiling else ""
     in_place = _cells(
