@@ -216,8 +216,7 @@ def test_matrices_hold_each_board_or_its_image(game):
             assert sorted(np.concatenate(blocks.jobs())) == list(np.flatnonzero(blocks.boards))
             stored = blocks.at >= 0
             begins = blocks.at[stored]
-            ends = begins + (blocks.rows * blocks.wide)[stored]
-            assert [*begins[1:], blocks.size] == list(ends)
+            assert [*begins[1:], blocks.size] == list(begins + (blocks.rows * blocks.wide)[stored])
             assert begins[0] == 0
 
 
