@@ -341,9 +341,11 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert Plan.of(index, guaranteed, replace(AMPLE, memory=least)).whole_bytes == least
     with pytest.raises(ResourceError, match=byte_text(least)):
         Plan.of(index, guaranteed, replace(AMPLE, memory=least - 1))
-    less, batches = Game("3x4", 64, start="empty"), replace(AMPLE, memory=470_000_000)
-    assert byte_text(Plan.of(PerfectIndex(less), guaranteed, batches).bits_memory) == "481 MB"
-    assert costs.passing(less, [guaranteed], batches).hint.startswith("with 483 MB of memory")
+    less, batches = PerfectIndex(Game("3x4", 64, start="empty")), replace(AMPLE, memory=470_000_000)
+    one, short = (Plan.of(less, guaranteed, given) for given in (replace(AMPLE, threads=1), batches))
+    least = one.base + 8 * (one.words.layer + one.words.window)
+    assert (short.as_bits, short.bits_memory) == (False, least)
+    assert costs.passing(less.game, [guaranteed], batches).hint.startswith("with 483 MB of memory")
     assert Plan.of(index, Objective("lower"), AMPLE).words is None
     low = PerfectIndex(index.game.changed(goal_sum=160))
     assert 0 < table_bytes(low, merge="") < 0.9 * table_bytes(index, merge="")

@@ -54,7 +54,7 @@ from tilebase._kernels.vectors import (
     add_runs,
     copy_lanes,
     transpose_squares,
-)  # fmt: skip
+)
 
 ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 BEGIN, APART, COLUMN, ROWS, WIDTH = range(5)
@@ -381,9 +381,9 @@ def rearrange(h, units, outer, inner, from_inner, layer, most, some, out, scratc
 def _gather_rows(words, blocks, ix, iy, count, out, wide, before, scratch):
     """Write rows from the column `before` on, from runs of bits, one below the other in each block.
 
-    A block begins at a word and a column there, has so many rows for each ix and so many bits in each run,
-    and its rows are so many words apart.  The runs of one that begins at -1 are 0.  The rows are those of iy
-    and the next ones, `count` of them and at most `MOST_ROWS`.
+    A block is a row of ``scratch.runs``: its first word and a column there, the number of its rows for each
+    ix, how many words they are apart, and the bits in each run.  The runs of one that begins at -1 are 0.
+    The rows that are written are those of iy and the next ones, `count` and at most `MOST_ROWS`.
     """
     # A block of two rows and three bits a run in the source, and two rows that are written:
     #

@@ -45,13 +45,17 @@ def swap_bytes(typing_context, value):  # noqa: ARG001  (the signature is Numba'
     return types.uint64(types.uint64), generate
 
 
+def address_of(context, builder, signature, arguments, k):
+    """Return the address of the first element of the k-th argument of an operation, an array."""
+    return context.make_array(signature.args[k])(context, builder, arguments[k]).data
+
+
 @operation(lambda _values, _position: None)
 def request(typing_context, values, position):  # noqa: ARG001  (the signature is Numba's)
     """Ask for the memory of ``values[position]``, which is not negative, without waiting for it."""
 
     def generate(context, builder, signature, arguments):
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        address = builder.gep(array.data, [arguments[1]])
+        address = builder.gep(address_of(context, builder, signature, arguments, 0), [arguments[1]])
         number = ir.IntType(32)
         form = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
         prefetch = builder.module.declare_intrinsic("llvm.prefetch", [address.type], form)
@@ -70,11 +74,11 @@ def sum_pairs(typing_context, table, a, b, c, d):  # noqa: ARG001  (the signatur
     """Return the sum of ``table[e]``, and that of ``table[e + 1]``, for four e: read and added as pairs."""
 
     def generate(context, builder, signature, arguments):
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        first = address_of(context, builder, signature, arguments, 0)
         form = ir.VectorType(ir.IntType(64), 2)
         total = None
         for entry in arguments[1:]:
-            address = builder.bitcast(builder.gep(array.data, [entry]), form.as_pointer())
+            address = builder.bitcast(builder.gep(first, [entry]), form.as_pointer())
             pair = builder.load(address, align=8)
             total = pair if total is None else builder.add(total, pair)
         both = [builder.extract_element(total, ir.IntType(32)(k)) for k in (0, 1)]

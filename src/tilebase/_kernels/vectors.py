@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba import types
 
 from tilebase._kernels.jit import operation
-from tilebase._kernels.scalar import U1, U6, U63, U64
+from tilebase._kernels.scalar import U1, U6, U63, U64, address_of
 
 LANES = 8
 """As many words as a processor's widest registers have."""
@@ -23,11 +23,6 @@ MASKS = {size: 0xFFFF_FFFF_FFFF_FFFF // ((1 << size) + 1) for size in (32, 16, 8
 """By size, the lower half of each ``2 * size`` bits."""
 NUMBER, BYTE_TYPE, INDEX = ir.IntType(64), ir.IntType(8), ir.IntType(32)
 VECTOR = ir.VectorType(NUMBER, LANES)
-
-
-def _data(context, builder, signature, arguments, k):
-    """Return the address of the first word of an argument."""
-    return context.make_array(signature.args[k])(context, builder, arguments[k]).data
 
 
 def _vector(builder, data, position):
@@ -50,7 +45,7 @@ def copy_lanes(typing_context, out, to, source, begin):  # noqa: ARG001  (the si
     """Copy `LANES` words."""
 
     def generate(context, builder, signature, arguments):
-        there, here = (_data(context, builder, signature, arguments, k) for k in (0, 2))
+        there, here = (address_of(context, builder, signature, arguments, k) for k in (0, 2))
         words = builder.load(_vector(builder, here, arguments[3]), align=8)
         builder.store(words, _vector(builder, there, arguments[1]), align=8)
         return context.get_dummy_value()
@@ -81,7 +76,7 @@ def transpose_squares(typing_context, square):  # noqa: ARG001  (the signature i
     """
 
     def generate(context, builder, signature, arguments):
-        data = _data(context, builder, signature, arguments, 0)
+        data = address_of(context, builder, signature, arguments, 0)
         for size in (32, 8, 2):
             half = size // 2
             for row in range(64):
@@ -120,7 +115,7 @@ def add_runs(typing_context, words, begin, bits, filled, lanes, first):  # noqa:
     """
 
     def generate(context, builder, signature, arguments):
-        source, held = (_data(context, builder, signature, arguments, k) for k in (0, 4))
+        source, held = (address_of(context, builder, signature, arguments, k) for k in (0, 4))
         _, start, size, used, _, offset = arguments
         source, held = builder.bitcast(source, BYTE_TYPE.as_pointer()), builder.gep(held, [offset])
         kept, done, shifts = (_vector(builder, held, NUMBER(int(k))) for k in (0, DONE, SHIFT))
