@@ -94,7 +94,7 @@ def draw(curve: list[dict[str, float]], optimum: float, title: str, output: Path
         xlabel="games learned from",
         ylabel="probability to win",
         ylim=(0, min(1, 1.15 * optimum)),
-        xscale="log",
+        xscale="log" if any(games) else "linear",  # no game may have ended yet
     )
     axes.set_title(title, color=ink, loc="left", fontweight="bold")
     axes.set_xticks(games)
