@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from batching import SEVERAL, dense_pass
-from stopping import raise_at, stop_at
+from stopping import no_space, raise_at, stop_at
 from tilebase import force
 from tilebase._kernels import jit, matrices, vectors
 from tilebase.costs import passes as costs
 from tilebase.costs.rates import RATES, of_cores
-from tilebase.dense import layers, sizes
+from tilebase.dense import layers, sizes, tables
 from tilebase.dense import passes as dense
 from tilebase.dense import plan as plans
 from tilebase.dense.backends import bits
@@ -32,10 +32,12 @@ from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
+from tilebase.runtime import storage
 from tilebase.runtime.resources import OVERHEAD, Allowance
 
 AMPLE = Allowance(memory=1 << 40, threads=2)
 EIGHT = Allowance(memory=8 << 30, threads=2)
+CORNERS = "32,*,*/*,*,*/*,*,*|*,*,32/*,*,*/*,*,*|*,*,*/*,*,*/32,*,*|*,*,*/*,*,*/*,*,32"
 LIMITED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
 MIRRORED_GAME = Game("2x4", 32, start="empty")
 Summaries = dict[int, LayerSummary | None]
@@ -101,7 +103,7 @@ GAMES = pytest.mark.parametrize(
 def test_bits_are_the_bytes(game, tmp_path, monkeypatch, whole):
     """Games that are too large for the conformance suite; also where 64 rows at a time are transposed."""
     assert solved(tmp_path, game, "values") == whole(game)
-    monkeypatch.setattr(bits, "ROWS", 64)
+    monkeypatch.setattr(sizes, "ROWS", 64)
     assert solved(tmp_path / "few", game) == whole(game)
 
 
@@ -293,11 +295,16 @@ def test_mirror_images_of_wide_rows(tmp_path, monkeypatch):
     [
         ("2x3", 32, {"pattern": "two"}, False), ("2x4", 32, {"pattern": "two"}, True),
         ("3x3", 32, {"pattern": "two"}, True), ("2x3", 32, {"goal_sum": 36}, True),
-        ("2x3", 32, {"goal_sum": 38}, False),
+        ("2x3", 32, {"goal_sum": 38}, False), ("2x3", 32, {"pattern": "16,*,*/*,*,*"}, False),
+        ("2x3", 16, {"pattern": "2,*,*/*,*,*|*,*,*/*,8,*|*,4,4/*,*,*"}, True),
+        ("2x4", 64, {"pattern": "*,*,*,*/32,*,*,32"}, False),
+        ("3x3", 64, {"goal_sum": 96, "pattern": CORNERS}, False),
+        ("3x3", 64, {"goal_sum": 86, "pattern": CORNERS}, True),
+        ("3x3", 64, {"pattern": "*,*,*/*,32,*/*,*,*"}, True),
     ],
 )  # fmt: skip
 def test_large_tiles_and_sums(shape, goal, rules, forced):
-    """Patterns of two tiles, 36 in words of ten bits, and sums: the same boards as the diagrams count."""
+    """Patterns, 36 of two tiles in words of ten bits, and sums: the same boards as the diagrams count."""
     game = Game(shape, goal, start="empty", **rules)
     found = force(game, engine="dense", again="diagrams")
     assert found.forced is forced
@@ -341,15 +348,55 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert Plan.of(index, guaranteed, replace(AMPLE, memory=least)).whole_bytes == least
     with pytest.raises(ResourceError, match=byte_text(least)):
         Plan.of(index, guaranteed, replace(AMPLE, memory=least - 1))
-    less, batches = PerfectIndex(Game("3x4", 64, start="empty")), replace(AMPLE, memory=470_000_000)
+    less, batches = PerfectIndex(Game("3x4", 64, start="empty")), replace(AMPLE, memory=457_000_000)
     one, short = (Plan.of(less, guaranteed, given) for given in (replace(AMPLE, threads=1), batches))
     least = one.base + 8 * (one.words.layer + one.words.window)
     assert (short.as_bits, short.bits_memory) == (False, least)
-    assert costs.passing(less.game, [guaranteed], batches).hint.startswith("with 483 MB of memory")
+    assert costs.passing(less.game, [guaranteed], batches).hint.startswith("with 462 MB of memory")
     assert Plan.of(index, Objective("lower"), AMPLE).words is None
     low = PerfectIndex(index.game.changed(goal_sum=160))
     assert 0 < table_bytes(low, merge="") < 0.9 * table_bytes(index, merge="")
     assert Plan.of(low, guaranteed, AMPLE, bits=False).table_bytes > table_bytes(low, merge="") + low.nbytes
+
+
+def test_boards_on_which_one_tile_wins_are_left_out():
+    """Of the goal and of the sum, too: what is left is in a perfect index."""
+    game = Game("3x3", 64, start="empty", goal_sum=96, pattern=CORNERS + "|*,32,*/*,32,*/*,*,*")
+    index, every = PerfectIndex(game, open_only=True), PerfectIndex(game)
+    low = PerfectIndex(game.changed(pattern=None, limits="16,32,16/32,32,32/16,32,16"))
+    assert index.sizes() == low.sizes()
+    assert all(n == every.sizes()[s] - index.sizes().get(s, 0) > 0 for s, n in index.left_out.items())
+    assert every.sizes() == {s: n + index.left_out.get(s, 0) for s, n in index.sizes().items()}
+    assert (len(index.patterns), len(every.patterns), every.left_out) == (1, 5, {})
+    assert list(index.boards(94)) == list(low.boards(94))
+    # Starts and spawns bring such tiles to boards that are not won, and a limit that a slide breaks bars it.
+    for other in (
+        game.changed(start="after 0,0,0/0,32,0/0,0,0"),
+        game.changed(limits="32,32,32/16,32,32/32,32,32"),
+    ):
+        assert not PerfectIndex(other, open_only=True).spots
+
+
+@pytest.mark.parametrize("game", [LIMITED, MIRRORED_GAME])
+def test_tables_for_which_there_is_no_memory_are_in_a_file(tmp_path, monkeypatch, whole, game):
+    for module in (plans, tables):
+        monkeypatch.setattr(module, "MAPPED", 1)
+    size = table_bytes(PerfectIndex(game), merge="")
+    memory = least_memory(game) - size
+
+    def run():
+        with dense_pass(tmp_path / "pass", game, Objective("guaranteed"), memory=memory) as one:
+            assert (one._plan.mapped, one._plan.reads) == (size, len(one.sizes))
+            assert "in a file" in one._plan.text
+            found = one.run()
+            return one.start(), found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage.system, "reserve", no_space)
+        with pytest.raises(StorageError, match="cannot make a file in"):
+            run()
+    assert run() == whole(game)
+    assert [path.name for path in (tmp_path / "pass").iterdir()] == ["layers.jsonl"]
 
 
 @pytest.mark.parametrize("method", ["create", "write_at", "read_at", "rename", "fold_window", "slide_window"])

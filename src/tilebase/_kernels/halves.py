@@ -28,6 +28,8 @@ MOVED = np.uint64(1 << 61)
 WIN = np.uint64(1 << 62)
 FORBIDDEN = np.uint64(1 << 63)
 ENDS = WIN | FORBIDDEN
+ILLEGAL, WON = -1, -2
+"""Weights of tiles that may not be on a cell, and of those that win there."""
 POSITION = np.uint64((1 << 20) - 1)
 NO_FILLING = np.int64(0xFFFF_FFFF)
 CLASS = np.uint64((1 << 16) - 1)
@@ -48,7 +50,7 @@ class Lines(NamedTuple):
 
     lines: Array  # int64: lines[l, i] is the i-th cell of line l, from where tiles slide to
     blocked: Array  # bool: blocked[cell] says that tiles stop before the cell: a wall
-    weights: Array  # int64: weights[cell, code] is what a tile adds to a filling's number, -1 if illegal
+    weights: Array  # int64: weights[cell, code] is what a tile adds to a filling's number, or ILLEGAL or WON
     masks: Array  # uint64: bit i of masks[k] is set if the i-th cell must hold an x for the k-th mask
 
 
@@ -117,7 +119,7 @@ def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, o
                 largest = max(largest, tile)
             # The numbers of both fillings, if all tiles are allowed where they are, and the cells with x.
             number0, number1, x_cells = 0, 0, U0
-            sound = True
+            sound, won = True, False
             for cell in range(cells0):
                 sound &= weights[cell, board[cell]] >= 0
                 number0 += weights[cell, board[cell]]
@@ -125,6 +127,7 @@ def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, o
                 sound &= weights[cell, board[cell]] >= 0
                 number1 += weights[cell, board[cell]]
             for cell in range(cells0 + cells1):
+                won |= weights[cell, board[cell]] == WON
                 x_cells |= np.uint64(board[cell] == x) << np.uint64(cell)
             stands = U0
             for k in range(len(slide.masks)):
@@ -136,7 +139,7 @@ def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, o
                 to0, to1 = np.int64(first.of_number[number0]), np.int64(second.of_number[number1])
             if not stands:
                 entry = FORBIDDEN | BARRED
-            elif goal and largest >= goal:
+            elif (goal and largest >= goal) or won:
                 entry = WIN | MOVED
             elif to0 != NO_FILLING and to1 != NO_FILLING:
                 k0, k1 = np.int64(first.classes[to0]), np.int64(second.classes[to1])

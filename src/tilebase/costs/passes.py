@@ -49,12 +49,12 @@ COMPILING = 19.0
 """CPU seconds to compile them, where the fixed rates were measured."""
 
 
-def planned_index(game: Game) -> PerfectIndex:
+def planned_index(game: Game, *, open_only: bool = False) -> PerfectIndex:
     """Return the index of a pass that is estimated.
 
     Raises `ResourceError` if there are too many boards for a pass, and `UsageError` if there is no such pass.
     """
-    index = PerfectIndex(game)
+    index = PerfectIndex(game, open_only=open_only)
     check_index(index)
     return index
 
@@ -99,11 +99,13 @@ def passing(
     }
     boards = sum(sizes.values())
     bits = not (value_bytes or keep)
+    boolean = bits and all(one.is_boolean for one in objectives)
+    open_only = boolean and not shared
     if thorough:
-        index = planned_index(game)
-    elif pass_seconds(boards, allowed.cores, bits=bits and all(one.is_boolean for one in objectives)) < WEEK:
+        index = planned_index(game, open_only=open_only)
+    elif pass_seconds(boards, allowed.cores, bits=boolean) < WEEK:
         with suppress(ResourceError, UsageError):
-            index = planned_index(game)
+            index = planned_index(game, open_only=open_only)
     if index is not None and index.block_count > PLANNED_BLOCKS:
         index = None
     options: dict[str, Any] = {"value_bytes": value_bytes, "bits": bits}
@@ -122,7 +124,7 @@ def passing(
         moved += plan.moved_bytes
         memory = max(memory, min(plan.whole_bytes, plan.memory))
         bits_memory = max(bits_memory, plan.bits_memory)
-        disk = max(disk, plan.disk_bytes + (stored_bytes([one]) * plan.boards if keep else 0.0))
+        disk = max(disk, plan.disk_bytes + plan.mapped + (stored_bytes([one]) * plan.boards if keep else 0.0))
     return Estimate(
         "solving all boards of", game, boards, boards, "boards", takes, allowed.threads, memory, disk,
         moved=moved, bits_memory=bits_memory,
@@ -188,7 +190,7 @@ def replacing_pass(game: Game, allowed: Allowance) -> Plan | None:
     if sum(sizes.values()) < FEWEST_BOARDS or max(sizes.values()) / 8 > allowed.memory:
         return None  # without an index, which takes seconds where a layer of bits does not fit
     try:
-        plan = Plan.outline(planned_index(game), Objective("guaranteed"), allowed)
+        plan = Plan.outline(planned_index(game, open_only=True), Objective("guaranteed"), allowed)
     except (ResourceError, UsageError):
         return None
     return None if plan.batched else plan

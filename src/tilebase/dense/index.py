@@ -34,6 +34,9 @@ different ones.  So the index also ranks boards that stand on no mask (`Game.sta
 larger than `counting.combinatorics.boards_by_sum` says: 1.8 times for 442t, 2.6 times for L3f.  A pass gives
 these boards the value 0, and no slide leads to them.
 
+Where one tile on some cell is enough to win (a pattern of one tile), no board with it needs to be worked out:
+with `open_only` the index leaves these boards out.
+
 The layer sizes are those of Slizkov's table I[cells][sum] (arXiv:2303.07266, algorithm 1); the
 index is another one: his takes a step for each cell and tile.
 
@@ -45,19 +48,21 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
 from operator import index
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.counting.combinatorics import convolved, fillings_by_sum
+from tilebase.counting.combinatorics import boards_by_sum, convolved, fillings_by_sum
 from tilebase.errors import BoardError, ResourceError, UsageError
 from tilebase.game.game import Cells, Game, check_is_game
+from tilebase.game.notation import Pattern
 from tilebase.game.symmetry import symmetries
 
 LOG = logging.getLogger(__name__)
@@ -72,6 +77,8 @@ MANY_BLOCKS = 1 << 22
 """So many, and more, take seconds."""
 BLOCK_BYTES = 200
 """Most bytes per block while the tables are made."""
+NO_SPOTS: Mapping[int, frozenset[int]] = MappingProxyType({})
+"""No tile wins by itself."""
 NO_FILLING = 0xFFFF_FFFF
 """Stands for a filling that a part cannot have: its x stand where no board has them together."""
 
@@ -85,6 +92,8 @@ class Part:
         The cells, ascending.
     codes:
         The codes that each cell may hold: exponents, and the code of an unmergeable tile.
+    won:
+        For each cell, the codes that are left out, since a board with one is won.
     fillings:
         uint8[n, cells]: the fillings, ordered by sum, then as tuples.
     sums:
@@ -98,9 +107,15 @@ class Part:
         int32[...]: the class by sum // 2; -1 if there is none.
     """
 
-    def __init__(self, game: Game, cells: Cells, weight: int = 0) -> None:
+    def __init__(
+        self, game: Game, cells: Cells, weight: int = 0, spots: Mapping[int, frozenset[int]] = NO_SPOTS
+    ) -> None:
         self.game, self.cells = game, cells
-        self.codes = tuple(game.codes(cell) for cell in cells)
+        self.won = tuple(spots.get(cell, frozenset()) for cell in cells)
+        self.codes = tuple(
+            tuple(code for code in game.codes(cell) if code not in won)
+            for cell, won in zip(cells, self.won, strict=True)
+        )
         self.radix = tuple(len(codes) for codes in self.codes)
         count = prod(self.radix)
         if count > MOST_FILLINGS:
@@ -183,6 +198,11 @@ class PerfectIndex:
     Boards that hold the goal have none.  Boards have as many unmergeable tiles as the game says.  If the game
     has several masks, some boards with a rank stand on none of them.
 
+    Parameters
+    ----------
+    open_only:
+        Whether boards have none on which a tile wins by itself, wherever the others are.
+
     Raises
     ------
     ResourceError
@@ -200,16 +220,18 @@ class PerfectIndex:
         most_bytes: int | None = None,
         *,
         cells: tuple[Cells, Cells, Cells, Cells] | None = None,
+        open_only: bool = False,
     ) -> None:
         check_is_game(game)
         self.game = game
+        self.spots = _spots(game) if open_only else NO_SPOTS
         self.axes, cut = cut_into_parts(game)
         cells = cells or cut
         movable = len(game.unmergeable) - len(game.held)
         # More than all tiles together, and the spawn of a 4.
         self._weight = 3 + sum(2**top for top in game.tops if top) // 2 if movable else 0
         self._offset = movable * self._weight
-        self.parts = tuple(Part(game, part, self._weight) for part in cells)
+        self.parts = tuple(Part(game, part, self._weight, self.spots) for part in cells)
         a, b, c, _ = self.parts
         shape = (len(a.sums), len(b.sums), len(c.sums))
         if prod(shape) > MOST_BLOCKS:
@@ -262,7 +284,16 @@ class PerfectIndex:
             b, d = self._image(columns, a), self._image(columns, c)
         if up_down:
             c, d = self._image(rows, a), self._image(rows, b)
-        return PerfectIndex(self.game, cells=(a, b, c, d))
+        return PerfectIndex(self.game, cells=(a, b, c, d), open_only=bool(self.spots))
+
+    @property
+    def patterns(self) -> list[Pattern]:
+        """The patterns of the game that a board with a rank can hold."""
+
+        def alone(pattern: Pattern) -> bool:
+            return any(e in self.spots.get(cell, ()) for cell, e in enumerate(pattern))
+
+        return [pattern for pattern in self.game.patterns if not alone(pattern)]
 
     def _image(self, axis: int, cells: Sequence[int]) -> Cells:
         """Return where a reflection of an axis puts cells."""
@@ -321,9 +352,18 @@ class PerfectIndex:
             if not self.game.reached(total - furthest) and (most is None or total <= most)
         }
 
+    @cached_property
+    def left_out(self) -> dict[int, int]:
+        """How many boards of each sum it leaves out, which are won."""
+        if not self.spots:
+            return {}
+        sizes = self.sizes()
+        left = {total: count - sizes.get(total, 0) for total, count in boards_by_sum(self.game).items()}
+        return {total: count for total, count in left.items() if count}
+
     def _by_sum(self) -> dict[int, int]:
         """Return the number of boards of each sum, those included that win."""
-        if len(self.game.masks) < 2:
+        if len(self.game.masks) < 2 and not self.spots:
             return fillings_by_sum(self.game)
         # found[k]: ways to fill the parts so far with k tiles x, by the sum // 2 of the others.
         found = {0: np.ones(1, dtype=np.uint64)}
@@ -333,12 +373,12 @@ class PerfectIndex:
                 both = convolved(ways, other)
                 joined[k + more] = _added(joined.get(k + more, both[:0]), both)
             found = joined
-        ways = found[self._offset // self._weight]
+        ways = found[self._offset // self._weight if self._weight else 0]
         return {2 * half: int(count) for half, count in enumerate(ways) if count}
 
     def _by_x(self, part: Part) -> Iterator[tuple[int, Array]]:
         """For each number of x in a part, how many of its fillings have each sum // 2 without them."""
-        number, rest = np.divmod(part.sums, self._weight)
+        number, rest = np.divmod(part.sums, self._weight or int(part.sums[-1]) + 1)
         for k in np.unique(number):
             counts = part.counts[number == k].astype(np.uint64)
             ways = np.zeros(int(rest[number == k].max()) + 1, dtype=np.uint64)
@@ -470,6 +510,24 @@ class BlockSums:
             sizes *= count
             found[np.ix_(rows, columns)] += sizes
         return found
+
+
+def _spots(game: Game) -> dict[int, frozenset[int]]:
+    """Return for some cells the exponents with which a slide wins that brings such a tile there.
+
+    They are patterns of one tile.  None, if slides can break limits: then a pattern alone does not win.
+    """
+    found: dict[int, frozenset[int]] = {}
+    allowed = {top for cell, top in enumerate(game.bounds.allowed) if cell not in game.walls}
+    held = {*game.spawn_exponents, *(e for board, _ in game.starts() for e in board)}
+    if game.unmergeable or allowed != {game.bounds.anywhere}:
+        return found
+    for pattern in game.patterns:
+        (cell, exponent), *others = [(cell, e) for cell, e in enumerate(pattern) if e is not None]
+        # States hold what starts and spawns bring, although afterstates with it are won.
+        if not others and exponent not in held:
+            found[cell] = found.get(cell, frozenset()) | {exponent}
+    return found
 
 
 def _added(first: Array, second: Array) -> Array:

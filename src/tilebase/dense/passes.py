@@ -179,7 +179,11 @@ class DensePass:
         """Return the layers, in memory or in files, with the backend that works them."""
         since = working_time()
         index = self.index.mirrored() if self._plan.words is not None else self.index
-        rules = DenseRules(index, self._pool, merge=self.objective.merge)
+        with storage_errors(self.folder, "use"):
+            for one in (self.folder.parent, self.folder):
+                make_folder(one)
+        large = self.folder if self._plan.mapped else None
+        rules = DenseRules(index, self._pool, merge=self.objective.merge, folder=large)
         self.work.add("tables", since)
         what = (self.index, self.folder, self.objective, self.backup, self.work)
         if self._plan.words is not None:
@@ -243,8 +247,6 @@ class DensePass:
         Raises `CorruptError`, `StorageError` or `ResourceError`.
         """
         with storage_errors(self.folder, "use"):
-            for one in (self.folder.parent, self.folder):
-                make_folder(one)
             remove_parts(self.folder)
         least, most = self._last, self._highest
         totals = sorted((s for s in self.sizes if least <= s and (most is None or s <= most)), reverse=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tilebase.counting.combinatorics import layers_together
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.sizes import LAYERS, Words, scratch_bytes, table_bytes
+from tilebase.dense.sizes import LAYERS, MAPPED, Words, scratch_bytes, table_bytes
 from tilebase.dense.steps import Cut
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.notation import count_of
@@ -26,8 +26,8 @@ MOVED, MOVED_BITS = 11, 5
 """So often a layer is read or written that goes through files in batches (8 to 14 times), or as bits."""
 NO_BOUND = 1 << 62
 """Bytes of memory that are enough for everything."""
-FILES = 4
-"""Layers of bits in files at the same time: three of states, and what slides along columns win."""
+FILES = 3
+"""Layers of bits in files at the same time: two of states, and a third or what slides along columns win."""
 EVERY = (0, None)
 """All sums."""
 WORTH_BITS = 0.5
@@ -70,6 +70,9 @@ class Plan:
         interrupted between fold and slides goes on after the last checkpoint.
     threads:
         Those that work on bits, if memory is short for what more of them work in; else 0.
+    mapped, reads:
+        Bytes of tables of half boards that lie in files, if memory is short for them, and how often they are
+        read: for each layer.
     bits_memory:
         Memory with which Boolean values would be bits, if this is too little but enough for a layer; else 0.
     """
@@ -88,6 +91,8 @@ class Plan:
     at_once: int = 1
     lean: bool = False
     threads: int = 0
+    mapped: int = 0
+    reads: int = 0
     bits_memory: int = 0
 
     @classmethod
@@ -123,9 +128,10 @@ class Plan:
             cut = f"windows, with {byte_text(8 * self.window)}," if self.window else "batches"
             where = f"in {cut} through {byte_text(self.disk_bytes)} of files"
         threads = f" for {count_of(self.threads, 'thread')}" if self.threads else ""
+        files = f" and {byte_text(self.mapped)} in a file" if self.mapped else ""
         return (
             f"values {values}, layers of {byte_text(self.layer_bytes)} {where}, tables and buffers of "
-            f"{byte_text(self.table_bytes)}{threads}, {byte_text(self.memory)} may be used"
+            f"{byte_text(self.table_bytes)}{threads}{files}, {byte_text(self.memory)} may be used"
         )
 
     @property
@@ -156,7 +162,8 @@ class Plan:
     @property
     def moved_bytes(self) -> float:
         """Bytes that a pass reads and writes, about; 0 if all layers are in memory."""
-        return self.batched * (MOVED_BITS if self.window else MOVED) * self.value_bytes * self.boards
+        layers = self.batched * (MOVED_BITS if self.window else MOVED) * self.value_bytes * self.boards
+        return layers + self.mapped * self.reads
 
     def can_be_cut(self, index: PerfectIndex, memory: int, lowest: int, *, largest: bool = False) -> bool:
         """Whether the layers from a sum on, or the largest, can be cut into batches that fit into memory."""
@@ -270,15 +277,25 @@ class Plan:
         if largest / 8 / 2 ** sum(index.mirrors) > allowed.memory:
             return None  # not even one layer fits
         words = Words.of(index, sizes)
-        layer, base, memory = 8 * words.layer, table_bytes(index, merge="") + index.nbytes, allowed.memory
+        if 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
+            return None
+        tables, large = (table_bytes(index, merge="", least=least) for least in (0, MAPPED))
+        plan = cls._by_words(words, boards, largest, tables + index.nbytes, allowed)
+        if large and plan.whole_bytes > allowed.memory:
+            plan = cls._by_words(words, boards, largest, tables - large + index.nbytes, allowed)
+            plan = replace(plan, mapped=large, reads=len(sizes))
+        return plan
+
+    @classmethod
+    def _by_words(cls, words: Words, boards: int, largest: int, base: int, allowed: Allowance) -> Plan:
+        """Return the plan for bits, whose tables take `base` bytes of memory."""
+        layer, memory = 8 * words.layer, allowed.memory
         # Rather two windows than a last thread, unless that is the second one.
         room = memory - layer - base - OVERHEAD
         one, two = ((room - 8 * size) // words.scratch_bytes for size in (words.window, words.two_windows))
         threads = two if two > 1 else max(1, one)
         threads = threads if threads < allowed.threads else 0
         tables = base + (threads or allowed.threads) * words.scratch_bytes
-        if 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
-            return None
         base, each = tables + OVERHEAD, layer / largest
         for held in (LAYERS, LAYERS - 1):
             if (whole := held * layer + base) <= memory:

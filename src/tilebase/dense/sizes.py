@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,7 @@ from tilebase.dense.index import Part, PerfectIndex, cut_into_parts
 from tilebase.dense.steps import Range, within
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
+from tilebase.game.notation import Pattern
 from tilebase.runtime.system import PAGE_BYTES
 
 Array = npt.NDArray[Any]
@@ -32,9 +33,11 @@ TILE = 16
 LAYERS = 4
 """Sets of bits in memory at once: two of states, one of afterstates, one of wins by slides along columns."""
 MATRICES, ROWS = 3, 1 << 12
-"""Matrices in the scratch buffer of a thread, and rows of one more; 64 rows at least."""
+"""Matrices in the scratch buffer of a thread, and rows of one more, at most; 64 rows at least."""
 LISTS = 13
 """Lists of half boards there."""
+MAPPED = 1 << 28
+"""Least bytes of a table of half boards that may lie in a file."""
 JOB_BOARDS = 1 << 22
 """Least boards of a job, if the pass has as many; a matrix is not cut."""
 PAGE, PAGED = PAGE_BYTES // 8, 1 << 20
@@ -45,15 +48,14 @@ Conditions = tuple[frozenset[tuple[int | None, ...]], ...]
 """For each part of the board what it may hold: one of some fillings, in which None stands for any tile."""
 
 
-def patterns_of(game: Game, parts: Sequence[Cells]) -> list[Conditions]:
+def patterns_of(patterns: Iterable[Pattern], parts: Sequence[Cells]) -> list[Conditions]:
     """Return the patterns by the parts of the board; those that differ in one part only become one.
 
-    >>> len(patterns_of(Game("3x4", 64, pattern="two"), cut_into_parts(Game("3x4"))[1]))  # of 66
+    >>> len(patterns_of(Game("3x4", 64, pattern="two").patterns, cut_into_parts(Game("3x4"))[1]))  # of 66
     10
     """
     found: list[Conditions] = [
-        tuple(frozenset({tuple(pattern[cell] for cell in cells)}) for cells in parts)
-        for pattern in game.patterns
+        tuple(frozenset({tuple(pattern[cell] for cell in cells)}) for cells in parts) for pattern in patterns
     ]
     before = 0
     while len(found) != before:
@@ -69,7 +71,7 @@ def patterns_of(game: Game, parts: Sequence[Cells]) -> list[Conditions]:
 
 def check_rules(game: Game) -> None:
     """Raise `UsageError` for more than 64 patterns, by parts of the board."""
-    if (found := len(patterns_of(game, cut_into_parts(game)[1]))) > MOST_PATTERNS:
+    if (found := len(patterns_of(game.patterns, cut_into_parts(game)[1]))) > MOST_PATTERNS:
         raise UsageError(f"{found} patterns; the dense space takes at most {MOST_PATTERNS}")
 
 
@@ -115,14 +117,14 @@ def scratch_bytes(index: PerfectIndex, value_bytes: int) -> int:
     return scratch_boards(index) * (3 * 8 + TILE * value_bytes)
 
 
-def table_bytes(index: PerfectIndex, *, merge: str) -> int:
-    """Return the bytes of the tables of half boards."""
+def table_bytes(index: PerfectIndex, *, merge: str, least: int = 0) -> int:
+    """Return the bytes of the tables of half boards, or of those that have so many at `least`."""
     a, b, c, d = index.parts
     rows, columns = directions(index)
     halves = ((rows, a, b), (rows, c, d), (columns, a, c), (columns, b, d))
-    entries = sum(len(slides) * int(half_begins(index, *parts)[-1]) for slides, *parts in halves)
+    entries = (len(slides) * int(half_begins(index, *parts)[-1]) for slides, *parts in halves)
     each = 8 + (4 if merge else 0) + (8 if len(index.game.masks) > 1 else 0)
-    return each * entries
+    return sum(size for count in entries if (size := each * count) >= least)
 
 
 def directions(index: PerfectIndex) -> tuple[list[str], list[str]]:
@@ -307,7 +309,12 @@ class Words:
     @property
     def scratch_bytes(self) -> int:
         """Bytes that a thread works in."""
-        return 8 * (MATRICES * self.matrix + (ROWS + 3) * self.row + LISTS * self.halves)
+        return 8 * (MATRICES * self.matrix + self.back + 3 * self.row + LISTS * self.halves)
+
+    @property
+    def back(self) -> int:
+        """Words of the rows that a thread transposes back at once: of a whole matrix, if it has few."""
+        return min(ROWS * self.row, self.matrix + 63 * self.row)
 
 
 def half_window(words: int) -> int:

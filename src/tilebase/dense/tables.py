@@ -6,6 +6,7 @@ Sums are counted in units of 2, as all tiles are even.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +15,14 @@ import numpy.typing as npt
 from tilebase._kernels import dense as kernels
 from tilebase._kernels import halves
 from tilebase.dense.index import NO_FILLING, Part, PerfectIndex
-from tilebase.dense.sizes import check_index, directions, half_begins, patterns_of
+from tilebase.dense.sizes import MAPPED, check_index, directions, half_begins, patterns_of
 from tilebase.dense.steps import Step
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import summarise
 from tilebase.objectives.objective import Objective, merge_worth
 from tilebase.objectives.results import ChunkSummary
+from tilebase.runtime.storage import mapped_memory
 from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
@@ -44,7 +46,7 @@ class HalfTables:
 
     def __init__(
         self, index: PerfectIndex, numbers: tuple[int, int], parts: tuple[kernels.Part, kernels.Part],
-        directions: list[str], merge: str,
+        directions: list[str], merge: str, folder: Path | None,
     ) -> None:  # fmt: skip
         game = index.game
         self._parts = first, second = index.parts[numbers[0]], index.parts[numbers[1]]
@@ -72,7 +74,7 @@ class HalfTables:
             *parts,
             firsts=first_halves(first, second),
             begins=begins,
-            table=np.zeros((len(directions), count), dtype=np.uint64),
+            table=_table((len(directions), count), folder),
             earned=np.zeros((len(directions), count if merge else 0), dtype=np.int32),
             stands=np.zeros((len(directions), count if len(game.masks) > 1 else 0), dtype=np.uint64),
         )
@@ -93,6 +95,14 @@ class HalfTables:
         )  # fmt: skip
 
 
+def _table(shape: tuple[int, int], folder: Path | None) -> Array:
+    """Return an empty table, in memory or, if it is large and there is a folder, in a file."""
+    if folder is None or 8 * shape[0] * shape[1] < MAPPED:
+        return np.zeros(shape, dtype=np.uint64)
+    memory: Array = np.frombuffer(mapped_memory(folder, 8 * shape[0] * shape[1]), dtype=np.uint64)
+    return memory.reshape(shape)
+
+
 def _local_lines(game: Game, cells: tuple[int, ...], direction: str) -> Array:
     """Return the lines of a slide within some cells, as their positions among these."""
     local = {cell: position for position, cell in enumerate(cells)}
@@ -101,14 +111,18 @@ def _local_lines(game: Game, cells: tuple[int, ...], direction: str) -> Array:
 
 
 def _weights(first: Part, second: Part) -> Array:
-    """What each tile on each cell adds to the number of its part's filling; -1 if it may not be there."""
-    weights = np.full((len(first.cells) + len(second.cells), 256), -1, dtype=np.int64)
+    """What each tile on each cell adds to the number of its part's filling.
+
+    `halves.WON` if the tile wins there, `halves.ILLEGAL` if it may not be there.
+    """
+    weights = np.full((len(first.cells) + len(second.cells), 256), halves.ILLEGAL, dtype=np.int64)
     row = 0
     for part in (first, second):
         for position, codes in enumerate(part.codes):
             step = int(np.prod(part.radix[position + 1 :], dtype=np.int64))
             for digit, code in enumerate(codes):
                 weights[row, code] = digit * step
+            weights[row, list(part.won[position])] = halves.WON
             row += 1
     return weights
 
@@ -155,16 +169,18 @@ class DenseRules:
         The parts A, B, C and D.
     rows, columns:
         The top and the bottom half with slides along rows, the left and the right with those along columns.
+    folder:
+        Where the largest tables of half boards lie, if there is no memory for them.
     folding, ended:
         What afterstates are folded with below the horizon, and from there on, where nothing is spawned.
     """
 
-    def __init__(self, index: PerfectIndex, pool: Pool, *, merge: str) -> None:
+    def __init__(self, index: PerfectIndex, pool: Pool, *, merge: str, folder: Path | None = None) -> None:
         game = index.game
         self.game, self.index = game, index
         check_index(index)
-        fits = masks(game, index.parts)
-        self.patterns = len(patterns_of(game, [part.cells for part in index.parts]))
+        fits = masks(index)
+        self.patterns = len(patterns_of(index.patterns, [part.cells for part in index.parts]))
         self.parts = tuple(
             kernel_part(part, marks, free_cells(game, part), stands(game, part))
             for part, marks in zip(index.parts, fits, strict=True)
@@ -173,7 +189,7 @@ class DenseRules:
 
         def tables(first: int, second: int, directions: list[str]) -> HalfTables:
             parts = (self.parts[first], self.parts[second])
-            return HalfTables(index, (first, second), parts, directions, merge)
+            return HalfTables(index, (first, second), parts, directions, merge, folder)
 
         halves = (
             tables(0, 1, along_rows),
@@ -232,15 +248,16 @@ def tops(game: Game, part: Part) -> Array:
     return found
 
 
-def masks(game: Game, parts: Sequence[Part], tops: Sequence[int] | None = None) -> list[Array]:
+def masks(index: PerfectIndex, tops: Sequence[int] | None = None) -> list[Array]:
     """For each part and filling a bit for each pattern that it fits, without a tile above `tops`."""
+    game, parts = index.game, index.parts
     found = [np.zeros(len(part), dtype=np.uint64) for part in parts]
     low = [np.ones(len(part), dtype=bool) for part in parts]
     if tops is not None:
         for k, part in enumerate(parts):
             inside = part.fillings <= [tops[cell] for cell in part.cells]
             low[k] = (inside | (part.fillings == game.x) & bool(game.unmergeable)).all(axis=1)
-    for bit, pattern in enumerate(patterns_of(game, [part.cells for part in parts])):
+    for bit, pattern in enumerate(patterns_of(index.patterns, [part.cells for part in parts])):
         for k, (part, conditions) in enumerate(zip(parts, pattern, strict=True)):
             fits = np.zeros(len(part), dtype=bool)
             for held in conditions:

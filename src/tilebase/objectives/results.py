@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tilebase.errors import CorruptError, MissingObjectiveError
@@ -57,6 +57,17 @@ class LayerSummary:
         whole = math.fsum([*(piece[2] for piece in pieces), -NEVER * never])
         mean = whole / (positions - never) if positions > never else NEVER
         return cls(total, positions, least, mean, largest, won, lost)
+
+    @classmethod
+    def empty(cls, total: int) -> LayerSummary:
+        """Return the summary of no afterstates."""
+        return cls(total, 0, 1.0, 0.0, 0.0, 0, 0)
+
+    def with_won(self, more: int) -> LayerSummary:
+        """Return the summary of these and so many more afterstates whose value is 1."""
+        positions = self.positions + more
+        mean = (self.mean * self.positions + more) / positions
+        return replace(self, positions=positions, mean=mean, largest=1.0, won=self.won + more)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""

@@ -387,7 +387,8 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
     game, path = ask.game, run.folder
     if keep.whole:
         _check_closed(game)
-    index = PerfectIndex(game)
+    boolean = all(one.is_boolean for one in ask.objectives)
+    index = PerfectIndex(game, open_only=boolean and not (keep.whole or run.cluster))
     positions = 0
     layers: list[tuple[LayerSummary, ...]] = []
     values: list[Value] = []
@@ -411,8 +412,14 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
                         done[kind] = dense.worked(found)
                 if keep.whole:
                     pages[one.label] = dense.pages
-            positions = sum(dense.sizes[total] for total in found if total >= ask.least)
-            layers.append(tuple(layer for s, layer in sorted(found.items()) if layer and s >= ask.least))
+            counted = {s: dense.sizes[s] for s in found if s >= ask.least}
+            here = {s: layer for s in counted if (layer := found[s])}
+            for s, more in index.left_out.items():
+                if s >= max(ask.least, min(found)):
+                    counted[s] = counted.get(s, 0) + more
+                    here[s] = here.get(s, LayerSummary.empty(s)).with_won(more)
+            positions = sum(counted.values())
+            layers.append(tuple(layer for _, layer in sorted(here.items())))
             if dense.complete:
                 rounding = Rounding(game, one)
                 values.append(rounding.start(dense.start()))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import mmap
 import os
 import shutil
 import stat
@@ -313,6 +314,16 @@ def sync_files(paths: Iterable[Path]) -> None:
 def _sync_one(path: Path) -> None:
     with storage_errors(path, "flush"):
         system.flush(path)
+
+
+def mapped_memory(folder: Path, size: int) -> mmap.mmap:
+    """Return so many bytes, all 0, in a file of a folder that has no name and is gone with them.
+
+    The system keeps in memory what there is room for.  Raises `StorageError`, also if the disk lacks space.
+    """
+    with storage_errors(folder, "make a file in"), tempfile.TemporaryFile(dir=folder) as file:
+        system.reserve(file.fileno(), size)
+        return mmap.mmap(file.fileno(), size)
 
 
 @contextmanager

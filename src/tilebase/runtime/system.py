@@ -61,6 +61,14 @@ def bypass_cache(descriptor: int, *, bypass: bool = True) -> bool:
     return False
 
 
+def reserve(descriptor: int, size: int) -> None:
+    """Let a new file have so many bytes, all 0; OSError if the disk lacks them and the system can tell."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+    else:
+        os.ftruncate(descriptor, size)
+
+
 def flush(path: Path) -> None:
     """Flush a file, or the entries of a folder, to disk."""
     descriptor = os.open(path, os.O_RDONLY | AS_IT_IS)

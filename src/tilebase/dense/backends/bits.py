@@ -21,7 +21,7 @@ from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import JobRunner, packed_spawns
 from tilebase.dense.index import Part
 from tilebase.dense.layers import Memory
-from tilebase.dense.sizes import LISTS, MATRICES, ROWS, Matrices, Words, half_window, outer_and_inner
+from tilebase.dense.sizes import LISTS, MATRICES, Matrices, Words, half_window, outer_and_inner
 from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step
 from tilebase.dense.tables import AllSpawns, DenseRules, Side
 from tilebase.game.game import Cells
@@ -291,7 +291,7 @@ def _above(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Successor
 def scratch(words: Words, parts: Sequence[Part]) -> matrices.MatrixScratch:
     """Return what a thread works in."""
     work = (np.empty(words.matrix + 1, dtype=WORD) for _ in range(MATRICES))
-    rows = (np.empty(count * words.row, dtype=WORD) for count in (ROWS, 1, 1, 1))
+    rows = (np.empty(size, dtype=WORD) for size in (words.back, *3 * [words.row]))
     square = np.empty(64 * vectors.LANES, dtype=WORD)
     runs = np.empty((max(len(part.sums) for part in parts), 5), dtype=np.int64)
     lists = (np.empty(words.halves, dtype=np.int64) for _ in range(LISTS))
