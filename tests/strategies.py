@@ -8,22 +8,13 @@ from conformance.games import SMALL_GAMES
 from tilebase.game.game import Cells, Game
 
 GAMES = (
-    *SMALL_GAMES,
-    Game("3x3", 1024),
-    Game("3x3", 64, walls=[0, 4]),
-    Game("3x3", 64, walls=[4, 7]),
-    Game("3x4", 512, limits="256,128,16,16/64,64,32,16/16,16,16,16", start="empty"),
-    Game("4x4", 2048),
-    Game("4x4", limits=32768),
-    Game("4x4", limits=16384, unmergeable=[5]),
-    Game("4x4", 32768, unmergeable=[5, 6]),
-    Game("2x2x3", 256, walls=[0]),
-    Game("2x2x4", 64),
-    Game("4x5", 128),
-    Game("3x7", limits=64, unmergeable=[10]),
-    Game("4x8", 8),
+    *SMALL_GAMES, Game("3x3", 1024), Game("3x3", 64, walls=[0, 4]), Game("3x3", 64, walls=[4, 7]),
+    Game("3x4", 512, limits="256,128,16,16/64,64,32,16/16,16,16,16", start="empty"), Game("4x4", 2048),
+    Game("4x4", limits=32768), Game("4x4", limits=16384, unmergeable=[5]),
+    Game("4x4", 32768, unmergeable=[5, 6]), Game("2x2x3", 256, walls=[0]), Game("2x2x4", 64),
+    Game("4x5", 128), Game("3x7", limits=64, unmergeable=[10]), Game("4x8", 8),
     Game("5x5", 8, unmergeable=[12]),
-)
+)  # fmt: skip
 
 
 def boards(game: Game) -> st.SearchStrategy[Cells]:

@@ -67,27 +67,19 @@ def broken(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ([], "not a JSON object"),
-        ({}, "'game' is missing"),
+        ([], "not a JSON object"), ({}, "'game' is missing"),
         (broken(game={"shape": "0x0"}), "not the identity of a game"),
-        (broken(complete=None), "'complete' is missing"),
-        (broken(layers=[{"sum": 4}]), "'max' is missing"),
-        (broken(layers="abc"), "wrong type"),
-        (broken(layers=7), "wrong type"),
-        (broken(max=3), "largest tile 3 in sum 4"),
-        (broken(max=0), "largest tile 0 in sum 4"),
-        (broken(max=2**40), "largest tile"),
-        (broken(sum=6), "must be a tile of the game, and listed once"),
-        (broken(sum=2**70), "no board of"),
-        (broken(states=2.5), "wrong type"),
-        (broken(states="2"), "wrong type"),
-        (broken(states=10**30), "too large|too big|out of"),
-        (broken(states=-1), "negative"),
-        (broken(states=1), "more live states than states"),
+        (broken(complete=None), "'complete' is missing"), (broken(layers=[{"sum": 4}]), "'max' is missing"),
+        (broken(layers="abc"), "wrong type"), (broken(layers=7), "wrong type"),
+        (broken(max=3), "largest tile 3 in sum 4"), (broken(max=0), "largest tile 0 in sum 4"),
+        (broken(max=2**40), "largest tile"), (broken(sum=6), "must be a tile of the game, and listed once"),
+        (broken(sum=2**70), "no board of"), (broken(states=2.5), "wrong type"),
+        (broken(states="2"), "wrong type"), (broken(states=10**30), "too large|too big|out of"),
+        (broken(states=-1), "negative"), (broken(states=1), "more live states than states"),
         (broken(raw_states=1000), "their totals are not the sums"),
         (broken(totals=5), "their totals are not the sums"),
     ],
-)
+)  # fmt: skip
 def test_nonsense_is_no_counts(values: Any, reason: str) -> None:
     with pytest.raises(CorruptError, match=f"these are not counts: .*({reason})"):
         CountResult.from_dict(values)

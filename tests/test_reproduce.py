@@ -202,21 +202,14 @@ def test_every_line_of_every_file_is_read():
 @pytest.mark.parametrize(
     ("published", "computed", "same"),
     [
-        ("57", 57, True),
-        ("57", 58, False),
-        ("0.08", Fraction(829, 10000), True),
-        ("0.08", Fraction(9, 100), False),
-        ("1.17e13", 2 * 5_850_000_000_000, True),
-        ("about 5470", Fraction("5468.49"), True),
-        ("about 5470", 5460, False),
-        ("5470", Fraction("5468.49"), False),
-        ("at least 256", 256, True),
-        ("at least 0.99954025", Fraction("0.999540254"), True),
-        ("3.71e15", 4 * 10**15, False),
-        ("yes", "yes", True),
-        ("no", "yes", False),
+        ("57", 57, True), ("57", 58, False), ("0.08", Fraction(829, 10000), True),
+        ("0.08", Fraction(9, 100), False), ("1.17e13", 2 * 5_850_000_000_000, True),
+        ("about 5470", Fraction("5468.49"), True), ("about 5470", 5460, False),
+        ("5470", Fraction("5468.49"), False), ("at least 256", 256, True),
+        ("at least 0.99954025", Fraction("0.999540254"), True), ("3.71e15", 4 * 10**15, False),
+        ("yes", "yes", True), ("no", "yes", False),
     ],
-)
+)  # fmt: skip
 def test_agreeing_means_the_published_digits(published, computed, same):
     assert agrees(published, computed) is same
 

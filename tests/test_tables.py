@@ -146,23 +146,11 @@ def test_slider_equals_the_rules(drawn):
 
 
 FORMS = [
-    "2,4/0,8",
-    " 2 4 ; . 8 ",
-    "0x1203",
-    "1203",
-    "[[2, 4], [0, 8]]",
-    "[2, 4, 0, 8]",
-    ' {"board": [[2, 4], [0, 8]], "moves": 7}',
-    '{"board": [2, 4, 0, 8]}',
-    np.array([[2, 4], [0, 8]]),
-    np.array([[2, 4], [0, 8]], dtype=np.uint16),
-    [[2, 4], [0, 8]],
-    0x1203,
-    np.uint64(0x1203),
-    Board(SMALL, (1, 2, 0, 3)),
-    Board(Game("2x2"), (1, 2, 0, 3)),
-    Board(SMALL, (1, 2, 0, 3)).unicode(),
-]
+    "2,4/0,8", " 2 4 ; . 8 ", "0x1203", "1203", "[[2, 4], [0, 8]]", "[2, 4, 0, 8]",
+    ' {"board": [[2, 4], [0, 8]], "moves": 7}', '{"board": [2, 4, 0, 8]}', np.array([[2, 4], [0, 8]]),
+    np.array([[2, 4], [0, 8]], dtype=np.uint16), [[2, 4], [0, 8]], 0x1203, np.uint64(0x1203),
+    Board(SMALL, (1, 2, 0, 3)), Board(Game("2x2"), (1, 2, 0, 3)), Board(SMALL, (1, 2, 0, 3)).unicode(),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FORMS, ids=repr)

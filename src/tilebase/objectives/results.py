@@ -64,10 +64,9 @@ class LayerSummary:
         return cls(total, 0, 1.0, 0.0, 0.0, 0, 0)
 
     def with_won(self, more: int) -> LayerSummary:
-        """Return the summary of these and so many more afterstates whose value is 1."""
-        positions = self.positions + more
-        mean = (self.mean * self.positions + more) / positions
-        return replace(self, positions=positions, mean=mean, largest=1.0, won=self.won + more)
+        """Return the summary of these, whose values are 0 or 1, and so many more whose value is 1."""
+        positions, won = self.positions + more, self.won + more
+        return replace(self, positions=positions, mean=won / positions, largest=1.0, won=won)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""

@@ -417,7 +417,8 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
             for s, more in index.left_out.items():
                 if s >= max(ask.least, min(found)):
                     counted[s] = counted.get(s, 0) + more
-                    here[s] = here.get(s, LayerSummary.empty(s)).with_won(more)
+                    if here:  # summaries were asked for
+                        here[s] = here.get(s, LayerSummary.empty(s)).with_won(more)
             positions = sum(counted.values())
             layers.append(tuple(layer for _, layer in sorted(here.items())))
             if dense.complete:
