@@ -240,7 +240,7 @@ def test_a_pass_that_does_not_fit_leaves_the_search_alone(monkeypatch):
     game = Game("2x5", 64, limits="32,32,32,32,32/32,32,32,32,16", start="empty")
     monkeypatch.setattr(forcing, "FIRST_PATIENCE", 0.0)
 
-    def refuse(*_: object) -> PerfectIndex:
+    def refuse(*_: object, **__: object) -> PerfectIndex:
         raise ResourceError("too large")
 
     monkeypatch.setattr("tilebase.costs.passes.planned_index", refuse)

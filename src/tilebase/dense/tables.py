@@ -5,7 +5,7 @@ Sums are counted in units of 2, as all tiles are even.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from tilebase.dense.sizes import MAPPED, check_index, directions, half_begins, p
 from tilebase.dense.steps import Step
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Game
+from tilebase.game.notation import Pattern
 from tilebase.objectives.encoding import summarise
 from tilebase.objectives.objective import Objective, merge_worth
 from tilebase.objectives.results import ChunkSummary
@@ -179,7 +180,7 @@ class DenseRules:
         game = index.game
         self.game, self.index = game, index
         check_index(index)
-        fits = masks(index)
+        fits = masks(game, index.parts, index.patterns)
         self.patterns = len(patterns_of(index.patterns, [part.cells for part in index.parts]))
         self.parts = tuple(
             kernel_part(part, marks, free_cells(game, part), stands(game, part))
@@ -248,16 +249,17 @@ def tops(game: Game, part: Part) -> Array:
     return found
 
 
-def masks(index: PerfectIndex, tops: Sequence[int] | None = None) -> list[Array]:
+def masks(
+    game: Game, parts: Sequence[Part], patterns: Iterable[Pattern], tops: Sequence[int] | None = None
+) -> list[Array]:
     """For each part and filling a bit for each pattern that it fits, without a tile above `tops`."""
-    game, parts = index.game, index.parts
     found = [np.zeros(len(part), dtype=np.uint64) for part in parts]
     low = [np.ones(len(part), dtype=bool) for part in parts]
     if tops is not None:
         for k, part in enumerate(parts):
             inside = part.fillings <= [tops[cell] for cell in part.cells]
             low[k] = (inside | (part.fillings == game.x) & bool(game.unmergeable)).all(axis=1)
-    for bit, pattern in enumerate(patterns_of(index.patterns, [part.cells for part in parts])):
+    for bit, pattern in enumerate(patterns_of(patterns, [part.cells for part in parts])):
         for k, (part, conditions) in enumerate(zip(parts, pattern, strict=True)):
             fits = np.zeros(len(part), dtype=bool)
             for held in conditions:

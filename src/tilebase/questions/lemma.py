@@ -311,7 +311,7 @@ class _Search:
         self.backup = Backup(VALUE, 0, CERTAIN, adds, KeepLargest(least), start, start, "i8")
         self._fitting = tuple(
             kernel_part(part, marks, free_cells(game, part))
-            for part, marks in zip(index.parts, masks(index, tops), strict=True)
+            for part, marks in zip(index.parts, masks(game, index.parts, game.patterns, tops), strict=True)
         )
 
     def least_of(self, total: int, states: DenseLayer) -> tuple[int, int, int]:
