@@ -876,7 +876,7 @@ def tabulate(inputs: Inputs) -> Case:
     """Fill the tables of slides to the left and right in the top half, what merges score included."""
     game = inputs.tabulated
     index = PerfectIndex(game)
-    marks = masks(game, index.parts)
+    marks = masks(game, index.parts, game.patterns)
     parts = [kernel_part(index.parts[k], marks[k], free_cells(game, index.parts[k])) for k in (0, 1)]
     top = HalfTables(index, (0, 1), (parts[0], parts[1]), ["left", "right"], "tile")
 

@@ -47,7 +47,7 @@ class HalfTables:
 
     def __init__(
         self, index: PerfectIndex, numbers: tuple[int, int], parts: tuple[kernels.Part, kernels.Part],
-        directions: list[str], merge: str, folder: Path | None,
+        directions: list[str], merge: str, folder: Path | None = None,
     ) -> None:  # fmt: skip
         game = index.game
         self._parts = first, second = index.parts[numbers[0]], index.parts[numbers[1]]

@@ -64,7 +64,7 @@ class LayerSummary:
         return cls(total, 0, 1.0, 0.0, 0.0, 0, 0)
 
     def with_won(self, more: int) -> LayerSummary:
-        """Return the summary of these, whose values are 0 or 1, and so many more whose value is 1."""
+        """Return the summary of these Boolean values and `more` that are 1."""
         positions, won = self.positions + more, self.won + more
         return replace(self, positions=positions, mean=won / positions, largest=1.0, won=won)
 

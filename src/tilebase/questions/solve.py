@@ -7,7 +7,7 @@ of the start, and writes the manifest, which makes a table complete.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from fractions import Fraction
@@ -412,15 +412,9 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
                         done[kind] = dense.worked(found)
                 if keep.whole:
                     pages[one.label] = dense.pages
-            counted = {s: dense.sizes[s] for s in found if s >= ask.least}
-            here = {s: layer for s in counted if (layer := found[s])}
-            for s, more in index.left_out.items():
-                if s >= max(ask.least, min(found)):
-                    counted[s] = counted.get(s, 0) + more
-                    if here:  # summaries were asked for
-                        here[s] = here.get(s, LayerSummary.empty(s)).with_won(more)
-            positions = sum(counted.values())
-            layers.append(tuple(layer for _, layer in sorted(here.items())))
+            left_out = {s: n for s, n in index.left_out.items() if s >= max(ask.least, min(found))}
+            positions = sum(dense.sizes[s] for s in found if s >= ask.least) + sum(left_out.values())
+            layers.append(tuple(_layers({s: found[s] for s in found if s >= ask.least}, left_out)))
             if dense.complete:
                 rounding = Rounding(game, one)
                 values.append(rounding.start(dense.start()))
@@ -431,6 +425,14 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
             write_manifest(path, before, game, counts, ask.objectives, start, pages, "all")
     boards = _by_board(game, ask.objectives, by_board)
     return Solution(game, ask.objectives, tuple(layers), start, positions, boards, "boards")
+
+
+def _layers(found: dict[int, LayerSummary | None], left_out: dict[int, int]) -> Iterator[LayerSummary]:
+    """Yield the layers that were summed up, by sum, with the won boards that were left out."""
+    if any(found.values()):
+        for s in sorted({*found, *left_out}):
+            if (layer := found.get(s, LayerSummary.empty(s))) is not None:
+                yield layer.with_won(left_out[s]) if s in left_out else layer
 
 
 def _check_closed(game: Game) -> None:
