@@ -359,21 +359,6 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     assert Plan.of(low, guaranteed, AMPLE, bits=False).table_bytes > table_bytes(low, merge="") + low.nbytes
 
 
-def test_boards_on_which_one_tile_wins_are_left_out():
-    """The others are those within limits below these tiles, in the same order."""
-    game = Game("3x3", 64, start="empty", goal_sum=96, pattern=CORNERS + "|*,32,*/*,32,*/*,*,*")
-    index, every = PerfectIndex(game, open_only=True), PerfectIndex(game)
-    low = PerfectIndex(game.changed(pattern=None, limits="16,32,16/32,32,32/16,32,16"))
-    assert index.sizes() == low.sizes()
-    assert every.sizes() == {s: n + index.left_out.get(s, 0) for s, n in index.sizes().items()}
-    assert min(index.left_out.values()) > 0
-    assert (len(index.patterns), len(every.patterns), every.left_out) == (1, 5, {})
-    assert list(index.boards(94)) == list(low.boards(94))
-    # Starts and spawns bring such tiles to boards that are not won, and a limit that a slide breaks bars it.
-    for rules in ({"start": "after 0,0,0/0,32,0/0,0,0"}, {"limits": "32,32,32/16,32,32/32,32,32"}):
-        assert not PerfectIndex(game.changed(**rules), open_only=True).spots
-
-
 @pytest.mark.parametrize("game", [LIMITED, MIRRORED_GAME])
 def test_tables_for_which_there_is_no_memory_are_in_a_file(tmp_path, monkeypatch, whole, game):
     for module in (plans, tables):

@@ -82,3 +82,19 @@ def test_parts_of_a_layer_are_ranked_from_nought():
 def test_odd_sums_have_no_boards():
     index = PerfectIndex(Game("2x2", 32))
     assert index.layer(7).size == 0 == index.block_sizes(7).sum()
+
+
+def test_boards_on_which_one_tile_wins_are_left_out():
+    """The others are those within limits below these tiles, in the same order."""
+    won = "32,*,*/*,*,*/*,*,*|*,*,*/*,*,32/*,*,*|*,32,*/*,32,*/*,*,*"
+    game = Game("3x3", 64, start="empty", goal_sum=96, pattern=won)
+    index, every = PerfectIndex(game, open_only=True), PerfectIndex(game)
+    low = PerfectIndex(game.changed(pattern=None, limits="16,32,32/32,32,16/32,32,32"))
+    assert index.sizes() == low.sizes()
+    assert every.sizes() == {s: n + index.left_out.get(s, 0) for s, n in index.sizes().items()}
+    assert min(index.left_out.values()) > 0
+    assert (len(index.patterns), len(every.patterns), every.left_out) == (1, 3, {})
+    assert list(index.boards(94)) == list(low.boards(94))
+    # Starts and spawns bring such tiles to boards that are not won, and a limit that a slide breaks bars it.
+    for rules in ({"start": "after 0,0,0/0,32,0/0,0,0"}, {"limits": "32,32,32/16,32,32/32,32,32"}):
+        assert not PerfectIndex(game.changed(**rules), open_only=True).spots
