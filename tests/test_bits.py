@@ -361,7 +361,7 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
 
 @pytest.mark.parametrize("game", [LIMITED, MIRRORED_GAME])
 def test_tables_for_which_there_is_no_memory_are_in_a_file(tmp_path, monkeypatch, whole, game):
-    for module in (plans, tables):
+    for module in (sizes, tables):
         monkeypatch.setattr(module, "MAPPED", 1)
     size = table_bytes(PerfectIndex(game), merge="")
     memory = least_memory(game) - size

@@ -9,7 +9,7 @@ from typing import Any
 
 from tilebase.counting.combinatorics import layers_together
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.sizes import LAYERS, MAPPED, Words, scratch_bytes, table_bytes
+from tilebase.dense.sizes import LAYERS, Words, mapped_bytes, scratch_bytes, table_bytes
 from tilebase.dense.steps import Cut
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.notation import count_of
@@ -279,7 +279,7 @@ class Plan:
         words = Words.of(index, sizes)
         if 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None
-        tables, large = (table_bytes(index, merge="", least=least) for least in (0, MAPPED))
+        tables, large = table_bytes(index, merge=""), mapped_bytes(index)
         plan = cls._by_words(words, boards, largest, tables + index.nbytes, allowed)
         if large and plan.whole_bytes > allowed.memory:
             plan = cls._by_words(words, boards, largest, tables - large + index.nbytes, allowed)

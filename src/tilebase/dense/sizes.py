@@ -117,14 +117,23 @@ def scratch_bytes(index: PerfectIndex, value_bytes: int) -> int:
     return scratch_boards(index) * (3 * 8 + TILE * value_bytes)
 
 
-def table_bytes(index: PerfectIndex, *, merge: str, least: int = 0) -> int:
-    """Return the bytes of the tables of half boards, or of those that have so many at `least`."""
+def _entries(index: PerfectIndex) -> list[int]:
+    """Return the entries of each table of half boards."""
     a, b, c, d = index.parts
     rows, columns = directions(index)
     halves = ((rows, a, b), (rows, c, d), (columns, a, c), (columns, b, d))
-    entries = (len(slides) * int(half_begins(index, *parts)[-1]) for slides, *parts in halves)
+    return [len(slides) * int(half_begins(index, *parts)[-1]) for slides, *parts in halves]
+
+
+def table_bytes(index: PerfectIndex, *, merge: str) -> int:
+    """Return the bytes of the tables of half boards."""
     each = 8 + (4 if merge else 0) + (8 if len(index.game.masks) > 1 else 0)
-    return sum(size for count in entries if (size := each * count) >= least)
+    return each * sum(_entries(index))
+
+
+def mapped_bytes(index: PerfectIndex) -> int:
+    """Return the bytes of the tables that may lie in a file: of where slides lead, and nothing beside it."""
+    return sum(8 * count for count in _entries(index) if 8 * count >= MAPPED)
 
 
 def directions(index: PerfectIndex) -> tuple[list[str], list[str]]:

@@ -98,9 +98,10 @@ class HalfTables:
 
 def _table(shape: tuple[int, int], folder: Path | None) -> Array:
     """Return an empty table, in memory or, if it is large and there is a folder, in a file."""
-    if folder is None or 8 * shape[0] * shape[1] < MAPPED:
+    size = 8 * shape[0] * shape[1]
+    if folder is None or size < MAPPED:
         return np.zeros(shape, dtype=np.uint64)
-    memory: Array = np.frombuffer(mapped_memory(folder, 8 * shape[0] * shape[1]), dtype=np.uint64)
+    memory: Array = np.frombuffer(mapped_memory(folder, size), dtype=np.uint64)
     return memory.reshape(shape)
 
 

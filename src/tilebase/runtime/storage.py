@@ -317,7 +317,7 @@ def _sync_one(path: Path) -> None:
 
 
 def mapped_memory(folder: Path, size: int) -> mmap.mmap:
-    """Return so many bytes, all 0, in a file of a folder that has no name and is gone with them.
+    """Return `size` bytes, all 0, in a file of a folder that has no name and is gone with them.
 
     The system keeps in memory what there is room for.  Raises `StorageError`, also if the disk lacks space.
     """

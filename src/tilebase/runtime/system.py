@@ -62,7 +62,7 @@ def bypass_cache(descriptor: int, *, bypass: bool = True) -> bool:
 
 
 def reserve(descriptor: int, size: int) -> None:
-    """Let a new file have so many bytes, all 0; OSError if the disk lacks them and the system can tell."""
+    """Let a new file have `size` bytes, all 0; OSError if the disk lacks them and the system can tell."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, 0, size)
     else:
