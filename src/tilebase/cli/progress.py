@@ -62,13 +62,8 @@ def counting_progress(
     if QUIET.get():
         yield None
         return
-    with showing_notes(known):
-        if sys.stderr.isatty():
-            with _bar() as update:
-                yield update
-        else:
-            with _lines() as update:
-                yield update
+    with showing_notes(known), _bar() if sys.stderr.isatty() else _lines() as update:
+        yield update
 
 
 @contextmanager

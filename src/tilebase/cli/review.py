@@ -198,17 +198,16 @@ def _worth(value: Found | None, found: Review, loss: float) -> str:
 
 
 def _rows(found: Review) -> list[dict[str, Any]]:
-    return [_row(move) for move in found.moves]
-
-
-def _row(move: ReviewedMove) -> dict[str, Any]:
-    return {
-        "number": move.number,
-        "board": move.board,
-        "slide": " ".join(move.slides),
-        "best": " ".join(move.best),
-        "value": "" if move.value is None else str(move.value),
-        "slide_value": "" if move.slide_value is None else str(move.slide_value),
-        "loss": "" if move.loss is None else repr(move.loss),
-        "problem": move.problem or "",
-    }
+    return [
+        {
+            "number": move.number,
+            "board": move.board,
+            "slide": " ".join(move.slides),
+            "best": " ".join(move.best),
+            "value": "" if move.value is None else str(move.value),
+            "slide_value": "" if move.slide_value is None else str(move.slide_value),
+            "loss": "" if move.loss is None else repr(move.loss),
+            "problem": move.problem or "",
+        }
+        for move in found.moves
+    ]
