@@ -233,9 +233,9 @@ class Shown:
         in members.  `game` is None if the rows say themselves what they are about.
         Raises `StorageError` if the file cannot be written.
         """
-        written = {(self.form, None), (self.recorded, self.record)} if self.record else {(self.form, None)}
+        files = [(self.recorded, self.record)] if self.record else []
         brief = self.record is not None and self.recorded != "picture" and len(rows) > MOST_ROWS
-        for form, file in sorted(written, key=lambda one: one[1] is None):  # what is printed may be cut off
+        for form, file in [*files, (self.form, None)]:  # what is printed may be cut off, so it is last
             if form == "json":
                 write_document(document() if callable(document) else document, file, game)
             elif form == "picture":

@@ -149,10 +149,9 @@ def _described(found: Review) -> str:
         slides = _named(move) | {"its value": worth, "best": " or ".join(move.best), "best value": best}
         drops.append(slides | {"loss": _lost(move.loss or 0, found)})
     unjudged = [_named(move) | {"why": move.problem} for move in found.unjudged]
-    more = len(unjudged) - MOST_DROPS
-    heading = "slides that are not judged" + (
-        f", the first {MOST_DROPS} of {len(unjudged):,}" if more > 0 else ""
-    )
+    heading = "slides that are not judged"
+    if len(unjudged) > MOST_DROPS:
+        heading += f", the first {MOST_DROPS} of {len(unjudged):,}"
     for title, rows in (("the largest losses", drops), (heading, unjudged[:MOST_DROPS])):
         text += f"\n{title}\n{table_text(rows)}" if rows else ""
     return text
