@@ -259,14 +259,11 @@ def _print_distributions(found: Distributions, show: Shown) -> int:
     from tilebase.policies.distributions import NAMES
 
     rows = [row for one in found.of.values() for row in one.rows()]
-    rows += [
-        {"of": "meets", "value": board, "probability": p, "at_least": p} for board, p in found.meets.items()
-    ]
     read = [row for one in found.of.values() for row in one.text_rows()]
-    read += [
-        {"of": "meets", "value": board, "probability": text, "at_least": text}
-        for board, text in ((board, found.meets_text(board)) for board in found.meets)
-    ]
+    for board, p in found.meets.items():
+        text = found.meets_text(board)
+        rows.append({"of": "meets", "value": board, "probability": p, "at_least": p})
+        read.append({"of": "meets", "value": board, "probability": text, "at_least": text})
     title = f"{title_of(found.game)}, by {found.player}"
     text = f"{title}\n{_table_or_summary(read, found)}"
     text += "".join(f"mean {NAMES[name]}: {one.mean_text}\n" for name, one in found.of.items())

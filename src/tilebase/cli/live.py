@@ -59,11 +59,8 @@ class Keyboard:
         self._handlers: dict[int, Any] = {}
         try:
             self._take()
-            for number, handler in (
-                (signal.SIGTSTP, self._stop),
-                (signal.SIGWINCH, self._resize),
-            ):
-                self._handlers[number] = signal.signal(number, handler)
+            self._handlers[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, self._stop)
+            self._handlers[signal.SIGWINCH] = signal.signal(signal.SIGWINCH, self._resize)
         except BaseException:
             self.__exit__(None, None, None)
             raise

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from tilebase.cli.output import PLANNING, Shown
+from tilebase.cli.output import FORMATS, PLANNING, SUFFIXES, Shown
 from tilebase.cli.usage import shared
 from tilebase.errors import MissingLayerError, UsageError
 from tilebase.game.formations import formation
@@ -20,6 +20,7 @@ from tilebase.game.game import Game
 from tilebase.game.grid import is_shape
 from tilebase.game.spawns import SpawnLaw, law_of
 from tilebase.objectives.objective import MEANINGS
+from tilebase.pictures import PICTURES
 from tilebase.runtime.documents import shown
 from tilebase.runtime.measured import ANYWAY
 from tilebase.runtime.resources import Allowance, parse_bytes
@@ -48,9 +49,6 @@ WorkOption = Annotated[
         help="Folder for finished layers; the same command continues there. Default: a folder that is "
         "removed at the end.",
     ),
-]
-MemoryOption = Annotated[
-    str | None, Parameter(group=USED, help="Memory to use, such as 16GiB; larger layers are spilled to disk.")
 ]
 ThreadsOption = Annotated[int | None, Parameter(group=USED, help="Threads to use; default: all processors.")]
 ClusterOption = Annotated[
@@ -86,17 +84,6 @@ PatternOption = Annotated[
 TimeOption = Annotated[
     str | None, Parameter(group=USED, help="Stop without a decision after this time: 90s, 10min, 2h.")
 ]
-FormatOption = Annotated[
-    str | None, Parameter(name=["--format", "-f"], help="table, csv, json, markdown or latex.")
-]
-RecordOption = Annotated[
-    Path | None,
-    Parameter(
-        help="Also write the result to this file: .txt, .csv, .json, .md, .tex or .parquet; if the "
-        "command draws, a picture (.svg, .pdf, .eps or .png). Above 40 rows by sum, only totals "
-        "are printed."
-    ),
-]
 
 
 @Parameter(name="*", group=PRINTED)
@@ -104,13 +91,51 @@ RecordOption = Annotated[
 class ShownOptions:
     """How a command prints its result, and where it records it."""
 
-    form: FormatOption = None
-    record: RecordOption = None
+    form: Annotated[
+        str | None, Parameter(name=["--format", "-f"], help="table, csv, json, markdown or latex.")
+    ] = None
+    record: Annotated[
+        Path | None,
+        Parameter(
+            help="Also write the result to this file: .txt, .csv, .json, .md, .tex or .parquet; if the "
+            "command draws, a picture (.svg, .pdf, .eps or .png). Above 40 rows by sum, only totals "
+            "are printed."
+        ),
+    ] = None
 
     def checked(self, pictures: Sequence[str] = (), *, plotted: bool = True) -> Shown:
-        """Return how the result is written, before any work is done.  Raises as `Shown.checked`."""
-        drawn = () if PLANNING.get() else pictures
-        return Shown.checked(self.form, self.record, drawn, plotted=plotted)
+        """Return how the result is written; `pictures` are the suffixes of pictures that the command draws.
+
+        They need matplotlib, but for an SVG that is not `plotted`.  A plan is not drawn.
+
+        Raises `UsageError`, `MissingExtraError`, or `StorageError` if the file cannot be written: before any
+        work is done for it.
+        """
+        form, record = "table" if self.form is None else self.form, self.record
+        if form == "parquet":
+            raise UsageError("Parquet is not printed but written: name a file, such as --record rows.parquet")
+        if form not in FORMATS:
+            raise UsageError(f"format {form!r} does not exist: choose one of {', '.join(FORMATS)}")
+        if record is None:
+            return Shown(form)
+        suffix = record.suffix.lower()
+        known = SUFFIXES | dict.fromkeys(() if PLANNING.get() else pictures, "picture")
+        if suffix not in known:
+            drawn = suffix in PICTURES
+            wrong = f": no {suffix} picture is drawn of this result" if drawn else " does not say its format"
+            raise UsageError(f"{record}{wrong}: end its name in {', '.join(known)}")
+        if known[suffix] == "picture" and (plotted or suffix in PICTURES[1:]):
+            from tilebase.pictures.plots import check_request
+
+            check_request(record)
+        if known[suffix] == "parquet":
+            from tilebase.files.parquet import load_pyarrow
+
+            load_pyarrow()
+        from tilebase.files.source import check_output
+
+        check_output(record)
+        return Shown(form, record, known[suffix])
 
 
 @Parameter(name="*", group=USED)
@@ -118,7 +143,9 @@ class ShownOptions:
 class UseOptions:
     """What a command may use."""
 
-    memory: MemoryOption = None
+    memory: Annotated[
+        str | None, Parameter(help="Memory to use, such as 16GiB; larger layers are spilled to disk.")
+    ] = None
     threads: ThreadsOption = None
 
     def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
@@ -159,10 +186,17 @@ class RuleOptions:
 
 @Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
-class GameOptions(RuleOptions):
-    """The rules of a game with random spawns."""
+class SolvedOptions(RuleOptions):
+    """The rules of a game that is solved before it is played, whose start is not one of the options."""
 
     spawn: SpawnOption = "1/10"
+
+
+@Parameter(name="*", group=RULES)
+@dataclass(frozen=True)
+class GameOptions(SolvedOptions):
+    """The rules of a game with random spawns."""
+
     start: Annotated[
         str,
         Parameter(
@@ -186,14 +220,6 @@ class ForcedOptions(AdversaryOptions):
     """The rules of a game against an adversary."""
 
     start: ForcedStartOption = "empty"
-
-
-@Parameter(name="*", group=RULES)
-@dataclass(frozen=True)
-class SolvedOptions(RuleOptions):
-    """The rules of a game that is solved before it is played, whose start is not one of the options."""
-
-    spawn: SpawnOption = "1/10"
 
 
 WITH_FORMATION = ("spawn", "spawns", "start", "formation", "rules")

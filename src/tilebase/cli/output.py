@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from tilebase._version import version
-from tilebase.errors import StorageError, UsageError, readable
+from tilebase.errors import StorageError, readable
 from tilebase.game.findings import with_origin
 from tilebase.game.game import Game
-from tilebase.pictures import PICTURES
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.measured import COMMAND, run_facts
 from tilebase.runtime.rows import Row, csv_text, latex_text, markdown_text, table_text
@@ -209,48 +208,6 @@ class Shown:
     record: Path | None = None
     recorded: str = "table"
 
-    @classmethod
-    def checked(
-        cls,
-        form: str | None,
-        record: Path | None,
-        pictures: Sequence[str] = (),
-        *,
-        plotted: bool = True,
-    ) -> Shown:
-        """Return what the options ask for; `pictures` are the suffixes of pictures that the command draws.
-
-        They need matplotlib, but for an SVG that is not `plotted`.
-
-        Raises `UsageError`, `MissingExtraError`, or `StorageError` if the file cannot be written: before any
-        work is done for it.
-        """
-        if form == "parquet":
-            raise UsageError("Parquet is not printed but written: name a file, such as --record rows.parquet")
-        if form is not None and form not in FORMATS:
-            raise UsageError(f"format {form!r} does not exist: choose one of {', '.join(FORMATS)}")
-        if record is None:
-            return cls(form or "table")
-        known = SUFFIXES | dict.fromkeys(pictures, "picture")
-        recorded = known.get(record.suffix.lower())
-        if recorded is None:
-            suffix, wrong = record.suffix.lower(), " does not say its format"
-            if suffix in PICTURES:
-                wrong = f": no {suffix} picture is drawn of this result"
-            raise UsageError(f"{record}{wrong}: end its name in {', '.join(known)}")
-        if recorded == "picture" and (plotted or record.suffix.lower() in PICTURES[1:]):
-            from tilebase.pictures.plots import check_request
-
-            check_request(record)
-        if recorded == "parquet":
-            from tilebase.files.parquet import load_pyarrow
-
-            load_pyarrow()
-        from tilebase.files.source import check_output
-
-        check_output(record)
-        return cls(form or "table", record, recorded)
-
     @property
     def as_json(self) -> bool:
         """Whether the result is printed or recorded as JSON."""
@@ -276,9 +233,9 @@ class Shown:
         in members.  `game` is None if the rows say themselves what they are about.
         Raises `StorageError` if the file cannot be written.
         """
-        written = {(self.form, None), (self.recorded, self.record)} if self.record else {(self.form, None)}
+        files = [(self.recorded, self.record)] if self.record else []
         brief = self.record is not None and self.recorded != "picture" and len(rows) > MOST_ROWS
-        for form, file in sorted(written, key=lambda one: one[1] is None):  # what is printed may be cut off
+        for form, file in [*files, (self.form, None)]:  # what is printed may be cut off, so it is last
             if form == "json":
                 write_document(document() if callable(document) else document, file, game)
             elif form == "picture":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +15,6 @@ from cyclopts import Parameter
 from tilebase.cli.library import is_board_alone, offer, open_library
 from tilebase.cli.options import GameOptions, SolvedOptions, UseOptions, solved_first
 from tilebase.cli.output import Shown
-from tilebase.cli.usage import goal_hint
 from tilebase.errors import MissingBoardError, MissingLayerError, UsageError, sentence
 from tilebase.files.source import check_output
 from tilebase.game.grid import is_shape
@@ -120,7 +119,10 @@ def play(
     board = table if goal is None and game == SolvedOptions() and is_board_alone(table) else None
     given = goal is not None or game != SolvedOptions() or objective is not None
     if not given and is_shape(table) and not Path(table).exists():
-        raise UsageError(goal_hint(table))
+        raise UsageError(
+            f"{table} is a shape, not a table: name a goal, too, such as tilebase play {table} "
+            f"{_easy_goal(table)}, or a table that tilebase solve -o made"
+        )
     question = None
     if board is None:
         question = solved_first([table, *([] if goal is None else [str(goal)])], GameOptions(**vars(game)))
@@ -131,22 +133,20 @@ def play(
         objective = ("guaranteed" if begin.adversary else "win") if can_win else "score"
     if kept is not None:
         check_output(kept)
-    if board is not None:
-        opening, begin = _from_library(board, objective), replace(begin, start=board)
-    elif question is not None:
-        opening = _solved(question, objective, run)
-    else:
-        opening = _opened(table, begin.start, objective)
     with ExitStack() as stack:
         from tilebase.cli.seat import Seat
 
-        try:
-            opened = stack.enter_context(opening)
-        except (MissingBoardError, MissingLayerError) as error:
-            if board is None:
-                raise
-            offer(board, Shown(), sentence(error))
-            return 1
+        if question is not None:
+            opened = stack.enter_context(_solved(question, objective, run))
+        elif board is None:
+            opened = _opened(stack, table, begin.start, objective)
+        else:
+            begin = replace(begin, start=board)
+            try:
+                opened = _best(stack.enter_context(open_library()), board, objective)
+            except (MissingBoardError, MissingLayerError) as error:
+                offer(board, Shown(), sentence(error))
+                return 1
         seat = Seat(opened, objective, random.Random(begin.seed), begin.start, worst=begin.adversary)
         try:
             return _converse(seat, how)
@@ -154,6 +154,21 @@ def play(
             if kept is not None:
                 write_whole(kept, seat.saved())
                 print(f"{kept}: {seat.slides_made}, which tilebase review reads", file=sys.stderr)
+
+
+def _easy_goal(shape: str) -> int:
+    """Return the largest goal that can be solved in minutes."""
+    from tilebase.costs.reachable import solving
+    from tilebase.game.game import Game
+    from tilebase.objectives.objective import Objective
+    from tilebase.runtime.resources import OVERHEAD, Allowance
+
+    one = Allowance(memory=OVERHEAD, threads=1)
+    for goal in (1 << e for e in range(11, 3, -1)):
+        with suppress(UsageError):
+            if solving(Game(shape, goal), [Objective("win")], one, table=True).seconds < 300:
+                return goal
+    return 8
 
 
 def _converse(seat: Seat, how: DialogueOptions) -> int:
@@ -178,27 +193,16 @@ def _converse(seat: Seat, how: DialogueOptions) -> int:
     return 0
 
 
-@contextmanager
-def _opened(name: str, start: str | None, objective: str | None) -> Iterator[Table]:
+def _opened(stack: ExitStack, name: str, start: str | None, objective: str | None) -> Table:
     """Open a table; of a folder of tables the best of those that fit the board to begin with."""
     from tilebase.tables.folders import holds_tables, open_tables
     from tilebase.tables.probe import open_table
 
     if not holds_tables(name):
-        with open_table(name) as opened:
-            yield opened
-        return
+        return stack.enter_context(open_table(name))
     if start is None:
         raise UsageError(f"{name} holds tables in subfolders: name one of them, or the board with --start")
-    with open_tables(name) as tables:
-        yield _best(tables, start, objective)
-
-
-@contextmanager
-def _from_library(board: str, objective: str | None) -> Iterator[Table]:
-    """Open the best of those tables of the library that fit a board."""
-    with open_library() as tables:
-        yield _best(tables, board, objective)
+    return _best(stack.enter_context(open_tables(name)), start, objective)
 
 
 def _best(tables: TableFolder, board: str, objective: str | None) -> Table:

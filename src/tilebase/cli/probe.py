@@ -196,15 +196,11 @@ def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -
 def _rows(answer: Answer) -> list[dict[str, Any]]:
     """Return a row for the board, and one for each slide."""
     board = answer.board.text
-    rows = [{"board": board, "slide": "", "value": str(answer.value), "best": ""}]
-    rows += [
-        {
-            "board": board, "slide": one.direction, "value": str(one.value),
-            "best": "*" if one.direction in answer.best else "",
-        }
-        for one in answer.slides
-    ]  # fmt: skip
-    return rows
+    values = {"": answer.value} | {one.direction: one.value for one in answer.slides}
+    return [
+        {"board": board, "slide": slide, "value": str(value), "best": "*" if slide in answer.best else ""}
+        for slide, value in values.items()
+    ]
 
 
 def _name_unreadable(unreadable: dict[str, str]) -> None:

@@ -62,13 +62,8 @@ def counting_progress(
     if QUIET.get():
         yield None
         return
-    with showing_notes(known):
-        if sys.stderr.isatty():
-            with _bar() as update:
-                yield update
-        else:
-            with _lines() as update:
-                yield update
+    with showing_notes(known), _bar() if sys.stderr.isatty() else _lines() as update:
+        yield update
 
 
 @contextmanager
@@ -176,8 +171,8 @@ def watching_compiler(say: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
-def share_progress(unit: str) -> Iterator[Callable[..., None] | None]:
-    """Give a callback with the finished and the total number of items; other arguments are ignored.
+def share_progress(unit: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Give a callback with the finished and the total number of items.
 
     None with ``--quiet``, or if standard error is not a terminal.
     """
@@ -189,7 +184,7 @@ def share_progress(unit: str) -> Iterator[Callable[..., None] | None]:
     with Bars(console=terminal(), transient=True) as bars:
         task = bars.add_task(unit, total=None)
 
-        def update(done: int, every: int, *_: int) -> None:
+        def update(done: int, every: int) -> None:
             bars.update(task, completed=done, total=every, description=unit)
 
         with watching_compiler(lambda text: bars.update(task, description=text)):

@@ -33,7 +33,7 @@ SeedOption = Annotated[int, Parameter(help="Seed of the random choices; the same
 @Parameter(name="*")
 @dataclass(frozen=True)
 class SearchOptions:
-    """What a search may use, and whether it tells its progress."""
+    """What a search may use."""
 
     budget: TimeOption = None
     memory: Annotated[

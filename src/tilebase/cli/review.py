@@ -149,10 +149,9 @@ def _described(found: Review) -> str:
         slides = _named(move) | {"its value": worth, "best": " or ".join(move.best), "best value": best}
         drops.append(slides | {"loss": _lost(move.loss or 0, found)})
     unjudged = [_named(move) | {"why": move.problem} for move in found.unjudged]
-    more = len(unjudged) - MOST_DROPS
-    heading = "slides that are not judged" + (
-        f", the first {MOST_DROPS} of {len(unjudged):,}" if more > 0 else ""
-    )
+    heading = "slides that are not judged"
+    if len(unjudged) > MOST_DROPS:
+        heading += f", the first {MOST_DROPS} of {len(unjudged):,}"
     for title, rows in (("the largest losses", drops), (heading, unjudged[:MOST_DROPS])):
         text += f"\n{title}\n{table_text(rows)}" if rows else ""
     return text
@@ -198,17 +197,16 @@ def _worth(value: Found | None, found: Review, loss: float) -> str:
 
 
 def _rows(found: Review) -> list[dict[str, Any]]:
-    return [_row(move) for move in found.moves]
-
-
-def _row(move: ReviewedMove) -> dict[str, Any]:
-    return {
-        "number": move.number,
-        "board": move.board,
-        "slide": " ".join(move.slides),
-        "best": " ".join(move.best),
-        "value": "" if move.value is None else str(move.value),
-        "slide_value": "" if move.slide_value is None else str(move.slide_value),
-        "loss": "" if move.loss is None else repr(move.loss),
-        "problem": move.problem or "",
-    }
+    return [
+        {
+            "number": move.number,
+            "board": move.board,
+            "slide": " ".join(move.slides),
+            "best": " ".join(move.best),
+            "value": "" if move.value is None else str(move.value),
+            "slide_value": "" if move.slide_value is None else str(move.slide_value),
+            "loss": "" if move.loss is None else repr(move.loss),
+            "problem": move.problem or "",
+        }
+        for move in found.moves
+    ]

@@ -80,10 +80,7 @@ class Seat:
 
     def _choose(self, states: Sequence[tuple[AnyBoard, Fraction]]) -> AnyBoard:
         """Return one of the states that a spawn makes."""
-        chosen: AnyBoard = playing.choose_state(
-            self.table, states, self.rng, worst=self.worst, objective=self.objective
-        )
-        return chosen
+        return playing.choose_state(self.table, states, self.rng, worst=self.worst, objective=self.objective)
 
     def answer(self) -> Answer | None:
         """Return the result of probing the position; None if the table does not hold it."""

@@ -6,7 +6,7 @@ Help shows the names of shared options, or with `--help-all` what they mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
 from itertools import pairwise
@@ -21,7 +21,6 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
-from tilebase.errors import UsageError
 from tilebase.game.grid import is_shape
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ _OF_ALL = ContextVar("of_all", default=False)
 
 
 @contextmanager
-def helping(arguments: Sequence[str], *, of_all: bool = False) -> Iterator[list[str]]:
+def helping(arguments: Sequence[str], *, of_all: bool) -> Iterator[list[str]]:
     """Give the arguments with `--help` for `--help-all`, for which help describes every option meanwhile.
 
     `of_all`: it is the help of all commands.
@@ -159,26 +158,3 @@ def _table_first(tokens: Sequence[str], unused: Sequence[str]) -> str:
         if is_shape(shape) and goal in unused and goal.isdecimal():
             return f"tilebase solve {shape} {goal} -o {shape}-{goal}"
     return ""
-
-
-def goal_hint(shape: str) -> str:
-    """Return what to do if the user names a shape instead of a table."""
-    return (
-        f"{shape} is a shape, not a table: name a goal, too, such as tilebase play {shape} "
-        f"{_easy_goal(shape)}, or a table that tilebase solve -o made"
-    )
-
-
-def _easy_goal(shape: str) -> int:
-    """Return the largest goal that can be solved in minutes."""
-    from tilebase.costs.reachable import solving
-    from tilebase.game.game import Game
-    from tilebase.objectives.objective import Objective
-    from tilebase.runtime.resources import OVERHEAD, Allowance
-
-    one = Allowance(memory=OVERHEAD, threads=1)
-    for goal in (1 << e for e in range(11, 3, -1)):
-        with suppress(UsageError):
-            if solving(Game(shape, goal), [Objective("win")], one, table=True).seconds < 300:
-                return goal
-    return 8

@@ -66,11 +66,9 @@ def understood(what: str) -> Iterator[None]:
         yield
     except WrongGameError:
         raise
-    except CorruptError as error:
-        if str(error).startswith(what):
+    except _SHAPE as error:  # also a `CorruptError`, which may name the document already
+        if isinstance(error, CorruptError) and str(error).startswith(what):
             raise
-        raise CorruptError(f"{what} is damaged, or not written by tilebase: {shown(error)}") from error
-    except _SHAPE as error:
         missing = "it lacks " if isinstance(error, KeyError) else ""
         raise CorruptError(
             f"{what} is damaged, or not written by tilebase: {missing}{shown(error)}"

@@ -47,9 +47,8 @@ def cache_folder() -> Path | None:
     What lies in the folder is executed.  So where the defaults in the home cannot be written, a folder that
     others may reach is used only if it is private.  None if no folder can be used.
     """
-    chosen = os.environ.get("TILEBASE_CACHE_DIR")
-    if chosen:
-        return next(filter(_can_be_written, [Path(chosen)]), None)
+    if chosen := os.environ.get("TILEBASE_CACHE_DIR"):
+        return Path(chosen) if _can_be_written(Path(chosen)) else None
     defaults = [_below("NUMBA_CACHE_DIR"), _below("XDG_CACHE_HOME") or _in_home(".cache")]
     usual = next(filter(_can_be_written, filter(None, defaults)), None)
     return usual or next(filter(_is_private, _shared_folders()), None)

@@ -47,7 +47,7 @@ class Progress:
 
 def describe(progress: Progress) -> str:
     """Return one line: layer, step, states, rate, and the time left once it is known."""
-    known = progress.seconds_left != float("inf")
+    known = progress.seconds_left != math.inf
     left = f"  about {clock(_rough(progress.seconds_left))} left" if known else ""
     measure = {"search": "depth", "iteration": "line", "decide": "question", "review": "move"}.get(
         progress.step.split()[0], "sum"

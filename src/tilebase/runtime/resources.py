@@ -183,9 +183,9 @@ def _check_memory(memory: int | None) -> int:
     return chosen
 
 
-def check_addresses(proc: Path = PROC) -> None:
+def check_addresses() -> None:
     """Raise `ResourceError` if a limit of this process is too low to load the compiler."""
-    left = min(_process_memory(proc), default=LEAST_ADDRESSES)
+    left = min(_process_memory(PROC), default=LEAST_ADDRESSES)
     if left < LEAST_ADDRESSES:
         raise ResourceError(
             f"this process may take only {left >> 20} MiB more of address space, and the compiler needs "
