@@ -98,18 +98,13 @@ class Estimate:
     @property
     def size(self) -> str:
         """The size in words."""
+        about = f"about {number_in_words(self.positions)}"
         if self.upper:
-            most = f"{self.bound:,}" if self.spread == 1 else f"about {number_in_words(self.positions)}"
-            return f"at most {most} {self.unit}"
+            return f"at most {f'{self.bound:,}' if self.spread == 1 else about} {self.unit}"
         if self.spread == 1:
             return f"{self.bound:,} {self.unit}"
-        low, high = (
-            number_in_words(self.positions / self.spread),
-            number_in_words(self.positions * self.spread),
-        )
-        return (
-            f"about {number_in_words(self.positions)} {self.unit} ({low} to {high}, at most {self.bound:,})"
-        )
+        low, high = map(number_in_words, (self.positions / self.spread, self.positions * self.spread))
+        return f"{about} {self.unit} ({low} to {high}, at most {self.bound:,})"
 
     @property
     def time(self) -> str:
@@ -167,17 +162,17 @@ def check(
     game: Game,
     estimate: Callable[[Game], Estimate],
     allowed: Allowance,
-    folder: Path | None = None,
+    folder: Path,
     others: Callable[[Callable[[Estimate], bool]], Iterable[str]] = lambda _: (),
 ) -> Estimate:
     """Return the estimate of a run.
 
     Raises `RefusedError` if it cannot end within a week, or does not fit into memory or on the disk.
 
-    Without a folder the disk is that of temporary files.  With `anyway` nothing is refused.  `estimate` is
-    also called with smaller games, since the message proposes one that can be solved.  `others` returns the
-    notes of the error, other queries and facts; it is called with a function that says whether a run is
-    accepted.  The estimate of a run that begins is logged if the run takes `WORTH_TELLING` seconds or more.
+    With `anyway` nothing is refused.  `estimate` is also called with smaller games, since the message
+    proposes one that can be solved.  `others` returns the notes of the error, other queries and facts; it is
+    called with a function that says whether a run is accepted.  The estimate of a run that begins is logged
+    if the run takes `WORTH_TELLING` seconds or more.
     """
 
     def ways(too_much: Callable[[Estimate], str | None]) -> str:
@@ -206,8 +201,9 @@ def admit(
 ) -> None:
     """Refuse or log as `check` does, by an estimate that is there.
 
-    `ways` says what to ask for instead; it is called with a function that says what is too much of another
-    estimate.  `sooner` is what takes less time, logged if the run is long.
+    Without a folder the disk is that of temporary files.  `ways` says what to ask for instead; it is called
+    with a function that says what is too much of another estimate.  `sooner` is what takes less time, logged
+    if the run is long.
     """
 
     def too_much(one: Estimate) -> str | None:

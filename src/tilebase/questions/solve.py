@@ -272,8 +272,8 @@ def _count(folder: RunFolder, run: Run, apart: int, stack: ExitStack) -> tuple[C
         from tilebase.sparse.shared_forward import SharedCount  # only workers need it
 
         sharing = SharedCount(run.cluster, folder)
-    begun, done = folder.journal.path.exists(), dict[str, float]()
-    with remembering(done):
+    begun = folder.journal.path.exists()
+    with remembering() as done:
         counts = count_in(folder, run, written=written, apart=apart, sharing=sharing)
         if not (begun or run.cluster):
             done["count"] = count_work(folder.query.game, counts.total("states"))
@@ -293,11 +293,10 @@ def _solve_missing(
         from tilebase.sparse.shared_backward import SharedLayers  # only workers need it
 
         sharing = SharedLayers(run.cluster, run.folder, here, objectives)
-    done: dict[str, float] = {}
     fresh = run.cluster is None and not any(one.layers for one in missing)
     backward_pass = BackwardPass(run, here, missing, release=release, sharing=sharing)
     try:
-        with remembering(done):
+        with remembering() as done:
             backward_pass.run(ask.down_to)
             if fresh:
                 afters = sum(size for total, size in here.sizes.items() if total >= ask.least)
@@ -404,8 +403,8 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
             # From a device all values would have to be fetched for their summaries.
             wanted = Wanted(summaries=keep.whole or not ask.on_device, files=keep.whole)
             with DensePass(here, index, one, wanted=wanted, sums=sums, backend=ask.backend) as dense:
-                begun, done = (here.folder / places.SOLVED).exists(), dict[str, float]()
-                with remembering(done):
+                begun = (here.folder / places.SOLVED).exists()
+                with remembering() as done:
                     found = dense.run()
                     if not (begun or run.cluster or ask.on_device):
                         kind = "bits" if dense.layout == "bits" else "pass"
