@@ -348,8 +348,8 @@ class Span:
 
     def row(self, question: str) -> dict[str, str]:
         """Return it as a row of `tilebase plan`."""
-        known = None if self.most is None or not self.most.memory else byte_text(self.most.memory)
-        return {"question": question, "time": self.time, "memory": known or "not measured"}
+        memory = byte_text(self.most.memory) if self.most and self.most.memory else "not measured"
+        return {"question": question, "time": self.time, "memory": memory}
 
 
 @cache

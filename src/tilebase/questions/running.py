@@ -114,8 +114,10 @@ class Keep:
 
     def finished(self) -> Solution | None:
         """Return the result of an earlier call that has finished a table that leaves boards out."""
-        done = None if self.pruning is None else self.pruning.finished()
-        if self.pruning is not None and done is not None:
+        if self.pruning is None:
+            return None
+        done = self.pruning.finished()
+        if done is not None:
             self.pruning.clean()
         return done
 

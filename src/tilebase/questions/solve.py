@@ -13,7 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from tilebase.cluster.runs import Run, attached, run_in
 from tilebase.costs import estimate
@@ -121,7 +121,11 @@ def solve(
     >>> str(solve(Game("2x2", 32)).value)
     '0.0828872890716'
     """
-    ask = _asked(game, objective, discount, space, down_to, table=table is not None)
+    check_is_game(game)
+    objectives = objectives_of(objective, discount)
+    for one in objectives:
+        one.check(game)
+    ask = Ask.on(space, game, objectives, down_to, table=table is not None)
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
     keep = _kept(ask, table, above, space)
@@ -139,18 +143,6 @@ def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING) -> Solution:
     if ask.space == "all":
         return _solve_all(ask, run, keep)
     return _solve_reachable(ask, run, keep, 0 if takes is None else takes.apart)
-
-
-def _asked(
-    game: Game, objective: Any, discount: Any, space: str | None, down_to: int | None, *,
-    table: bool,
-) -> Ask:  # fmt: skip
-    """Return what is asked.  Raises `UsageError` if it does not exist or does not fit the game."""
-    check_is_game(game)
-    objectives = objectives_of(objective, discount)
-    for one in objectives:
-        one.check(game)
-    return Ask.on(space, game, objectives, down_to, table=table)
 
 
 def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | None) -> Keep:
