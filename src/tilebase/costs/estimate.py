@@ -278,10 +278,8 @@ def _smaller_goals(game: Game) -> Iterator[Game]:
     goal = game.goal or 4 << max(game.tops)
     while goal > 16:
         goal //= 2
-        try:
+        with suppress(UsageError):
             yield game.changed(goal=goal)
-        except UsageError:
-            continue
 
 
 # -- measured cases -------------------------------------------------------------------------------
@@ -369,12 +367,12 @@ def span_of(question: str, size: Sequence[int], goal: int = 0) -> Span:
     >>> span_of("fill", (5, 7)).time
     'more than a second (5x5), less than 19 seconds (5x9)'
     """
-    known, here = cases().get(question, []), (*sorted(size), goal)
-    exact = next((case for case in known if (*sorted(case.size), case.goal) == here), None)
-    if exact is not None:
+    known = {(*sorted(case.size), case.goal): case for case in cases().get(question, [])}
+    here = (*sorted(size), goal)
+    if (exact := known.get(here)) is not None:
         return Span(exact, exact)
-    below = [case for case in known if _fits((*sorted(case.size), case.goal), here)]
-    above = [case for case in known if _fits(here, (*sorted(case.size), case.goal))]
+    below = [case for extent, case in known.items() if _fits(extent, here)]
+    above = [case for extent, case in known.items() if _fits(here, extent)]
     least = max(below, key=lambda case: case.seconds, default=None)
     most = min(above, key=lambda case: case.seconds, default=None)
     if least is not None and most is not None and least.seconds > most.seconds:

@@ -318,10 +318,9 @@ def _check_method(game: Game, method: Method) -> None:
             f"the strategy {method.strategy} does not come to {method.until}: sum stops after a sum, such as "
             "128, and sweep or frontier after a sweep line, such as 10,6"
         )
-    if game.goal_sum is not None and method.strategy != "sum":
-        raise UsageError("a goal sum needs the strategy sum, whose layers have one sum each")
-    if game.horizon is not None and method.strategy != "sum":
-        raise UsageError("a horizon needs the strategy sum, whose layers have one sum each")
+    for what, total in (("goal sum", game.goal_sum), ("horizon", game.horizon)):
+        if total is not None and method.strategy != "sum":
+            raise UsageError(f"a {what} needs the strategy sum, whose layers have one sum each")
     if method.variant == "cooperative" and method.player == "dropper":
         raise UsageError("in the cooperative game both sides want the goal: leave out the player dropper")
     if method.corollary7 and (game.start not in ("empty", "two-tiles") or game.unmergeable):
