@@ -230,9 +230,7 @@ def table_bytes(objectives: Sequence[Objective]) -> float:
     return KEY_BYTES * len(objectives) + VALUE_SHARE * sum(one.value_bytes for one in objectives)
 
 
-def solving_memory(
-    game: Game, objectives: Sequence[Objective], above: int, down_to: int | None = None
-) -> int:
+def solving_memory(game: Game, objectives: Sequence[Objective], above: int, down_to: int | None) -> int:
     """Return the bytes that solving is expected to take with so many layers in memory.
 
     One is that above the one in work, which then has accumulators; three are both above and the one in work.

@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from math import prod
 from typing import Any, Unpack
 
 from tilebase.cluster.runs import Run
@@ -148,7 +147,7 @@ def search_limits(
     (8, 8, 8, 4)
     """
     check_is_game(game)
-    if not game.can_win or game.goal is None:
+    if game.goal is None:
         raise UsageError("a search for limits needs a goal")
     first = game.limits or least_limits(game)
     most = boards
@@ -254,7 +253,7 @@ def _without_tiles(game: Game) -> frozenset[int]:
 
 def _boards(game: Game, limits: Limits) -> int:
     within = game.changed(limits=limits)
-    return prod(len(within.codes(cell)) for cell in range(game.cells))
+    return math.prod(len(within.codes(cell)) for cell in range(game.cells))
 
 
 class _Bench:
