@@ -3,7 +3,6 @@
 Modules, those that the others import first:
 
     running      what is asked, on which boards, what a run may use, and what remains of it
-    alternatives what can be asked where a query is refused
     count        how many states are reachable
     solve        the values of a game under optimal play
     bounds       proved bounds of the probability to win, as statements
@@ -12,6 +11,7 @@ Modules, those that the others import first:
     symbolic     which side wins, by sets of boards as decision diagrams
     again        the layers of a dense verdict, counted by a second engine
     force        which goals can be forced against every spawn
+    alternatives what can be asked where a query is refused
     borders      the border between limits within which the goal is forced and others
     lemma        whether a pattern is a forced win, and within how many slides
     limits       limits that give the best bound
