@@ -30,7 +30,7 @@ from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.questions import limits as limits_module
 from tilebase.questions.lemma import check_pattern
-from tilebase.questions.limits import _Bench, least_limits, search_limits, with_limits
+from tilebase.questions.limits import _Bench, least_limits, search_limits
 from tilebase.runtime.measured import duration
 from tilebase.runtime.resources import OVERHEAD, Allowance
 
@@ -279,7 +279,7 @@ def test_a_search_keeps_its_budget_and_climbs():
     values = [trial.value for trial in found.path]
     assert values == sorted(values) == steps
     assert found.best.value > 0 == found.path[0].value < found.path[1].value
-    proved = prove(with_limits(game, found.best.limits), dtype="uint32")
+    proved = prove(game.changed(limits=found.best.limits), dtype="uint32")
     assert float(proved.bound) == pytest.approx(float(found.best.value), abs=1e-5)
 
 
@@ -328,7 +328,7 @@ def test_a_search_begins_where_the_goal_can_be_made():
 )
 def test_a_search_begins_with_a_ladder_to_the_goal(shape, pattern, limits):
     game = Game(shape, 64, start="empty", pattern=pattern)
-    first = with_limits(game, least_limits(game))
+    first = game.changed(limits=least_limits(game))
     assert first.limits_text == limits
     assert float(solve(first).value) > 0
 
@@ -341,7 +341,7 @@ def test_no_single_step_is_better_than_what_a_search_found():
         limits = list(best.limits)
         limits[cell] *= factor
         if limits[cell] <= 16:
-            other = with_limits(game, tuple(limits))
+            other = game.changed(limits=tuple(limits))
             boards = math.prod(top + 1 for top in other.tops)
             assert boards > 3000 or float(solve(other).value) <= best.value + 1e-6
     assert least_limits(Game("2x3", 64, pattern="lemma1")) == (32, 16, 4, 8, 4, 4)
@@ -350,7 +350,7 @@ def test_no_single_step_is_better_than_what_a_search_found():
 def test_a_start_board_breaks_symmetries_of_limits():
     """Mirrored limits are worth something else where the start is not its own mirror image."""
     game = Game("2x3", 16, start="2,4,0/0,0,0")
-    one, other = (with_limits(game, low) for low in ((8, 8, 4, 4, 4, 4), (4, 8, 8, 4, 4, 4)))
+    one, other = (game.changed(limits=low) for low in ((8, 8, 4, 4, 4, 4), (4, 8, 8, 4, 4, 4)))
     assert solve(one).value != solve(other).value
     bench = _Bench(game, 2000, Allowance(memory=1 << 30, threads=1), math.inf)
     trials = [bench.trial(tuple(limited.limits or ())) for limited in (one, other)]

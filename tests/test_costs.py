@@ -260,7 +260,7 @@ def test_a_busy_machine_teaches_the_same_rate(wall, compiling, expected, kept, m
     monkeypatch.setattr(time, "perf_counter", lambda: at["wall"])
     monkeypatch.setattr(rates, "working_time", lambda: at["working"])
     monkeypatch.setattr(system, "load", lambda: wall)
-    with rates.remembering(done := {}):
+    with rates.remembering() as done:
         at |= {"cpu": 100.0, "wall": wall, "working": wall - compiling}
         done["count"] = 50.0 / rates.RATES["count"]
     assert factor() == pytest.approx(expected), "and the load is not counted either"

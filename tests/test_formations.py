@@ -382,7 +382,7 @@ def test_the_best_for_a_goal_is_named(printed):
         line for line in lines if line.startswith("Best to 128 on this machine, by the known chance to win")
     )
     named = re.findall(r"(\w+) \(", best)
-    known = {(one.formation, one.goal): one.win for one in measured().values()}
+    known = {key: one.win for key, one in measured().items()}
     chances = [known[name, 128] for name in named]
     assert chances == sorted(chances, reverse=True)
     assert chances[0] == max(known[name, 128] for name in NAMES if known.get((name, 128)) and name != "3x3")

@@ -82,7 +82,7 @@ def limits(
 def _search(game: Game, most: int | None, seconds: float, show: Shown, run: UseOptions) -> int:
     """Search for the best limits, and print the path to them and what proves the bound."""
     from tilebase.costs.passes import passing
-    from tilebase.questions.limits import search_limits, with_limits
+    from tilebase.questions.limits import search_limits
 
     def tell(trial: Trial, tried: int) -> None:
         print(f"{tried} tried: {trial.text}  {trial.boards:,} boards  {trial.value}", file=sys.stderr)
@@ -107,7 +107,7 @@ def _search(game: Game, most: int | None, seconds: float, show: Shown, run: UseO
         "tried": found.tried,
         "finished": found.finished,
     }
-    limited = with_limits(game, found.best.limits)
+    limited = game.changed(limits=found.best.limits)
     proving = passing(limited, [Objective("lower")], Allowance.of(**run.use()))
     takes = proving.time if proving.seconds >= 1 else "a moment"
     proof = f"tilebase solve {game_text(limited)} --objective lower --record bound.json"

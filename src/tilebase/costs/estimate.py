@@ -98,18 +98,13 @@ class Estimate:
     @property
     def size(self) -> str:
         """The size in words."""
+        about = f"about {number_in_words(self.positions)}"
         if self.upper:
-            most = f"{self.bound:,}" if self.spread == 1 else f"about {number_in_words(self.positions)}"
-            return f"at most {most} {self.unit}"
+            return f"at most {f'{self.bound:,}' if self.spread == 1 else about} {self.unit}"
         if self.spread == 1:
             return f"{self.bound:,} {self.unit}"
-        low, high = (
-            number_in_words(self.positions / self.spread),
-            number_in_words(self.positions * self.spread),
-        )
-        return (
-            f"about {number_in_words(self.positions)} {self.unit} ({low} to {high}, at most {self.bound:,})"
-        )
+        low, high = map(number_in_words, (self.positions / self.spread, self.positions * self.spread))
+        return f"{about} {self.unit} ({low} to {high}, at most {self.bound:,})"
 
     @property
     def time(self) -> str:
@@ -167,17 +162,17 @@ def check(
     game: Game,
     estimate: Callable[[Game], Estimate],
     allowed: Allowance,
-    folder: Path | None = None,
+    folder: Path,
     others: Callable[[Callable[[Estimate], bool]], Iterable[str]] = lambda _: (),
 ) -> Estimate:
     """Return the estimate of a run.
 
     Raises `RefusedError` if it cannot end within a week, or does not fit into memory or on the disk.
 
-    Without a folder the disk is that of temporary files.  With `anyway` nothing is refused.  `estimate` is
-    also called with smaller games, since the message proposes one that can be solved.  `others` returns the
-    notes of the error, other queries and facts; it is called with a function that says whether a run is
-    accepted.  The estimate of a run that begins is logged if the run takes `WORTH_TELLING` seconds or more.
+    With `anyway` nothing is refused.  `estimate` is also called with smaller games, since the message
+    proposes one that can be solved.  `others` returns the notes of the error, other queries and facts; it is
+    called with a function that says whether a run is accepted.  The estimate of a run that begins is logged
+    if the run takes `WORTH_TELLING` seconds or more.
     """
 
     def ways(too_much: Callable[[Estimate], str | None]) -> str:
@@ -206,8 +201,9 @@ def admit(
 ) -> None:
     """Refuse or log as `check` does, by an estimate that is there.
 
-    `ways` says what to ask for instead; it is called with a function that says what is too much of another
-    estimate.  `sooner` is what takes less time, logged if the run is long.
+    Without a folder the disk is that of temporary files.  `ways` says what to ask for instead; it is called
+    with a function that says what is too much of another estimate.  `sooner` is what takes less time, logged
+    if the run is long.
     """
 
     def too_much(one: Estimate) -> str | None:
@@ -282,10 +278,8 @@ def _smaller_goals(game: Game) -> Iterator[Game]:
     goal = game.goal or 4 << max(game.tops)
     while goal > 16:
         goal //= 2
-        try:
+        with suppress(UsageError):
             yield game.changed(goal=goal)
-        except UsageError:
-            continue
 
 
 # -- measured cases -------------------------------------------------------------------------------
@@ -352,8 +346,8 @@ class Span:
 
     def row(self, question: str) -> dict[str, str]:
         """Return it as a row of `tilebase plan`."""
-        known = None if self.most is None or not self.most.memory else byte_text(self.most.memory)
-        return {"question": question, "time": self.time, "memory": known or "not measured"}
+        memory = byte_text(self.most.memory) if self.most and self.most.memory else "not measured"
+        return {"question": question, "time": self.time, "memory": memory}
 
 
 @cache
@@ -373,12 +367,12 @@ def span_of(question: str, size: Sequence[int], goal: int = 0) -> Span:
     >>> span_of("fill", (5, 7)).time
     'more than a second (5x5), less than 19 seconds (5x9)'
     """
-    known, here = cases().get(question, []), (*sorted(size), goal)
-    exact = next((case for case in known if (*sorted(case.size), case.goal) == here), None)
-    if exact is not None:
+    known = {(*sorted(case.size), case.goal): case for case in cases().get(question, [])}
+    here = (*sorted(size), goal)
+    if (exact := known.get(here)) is not None:
         return Span(exact, exact)
-    below = [case for case in known if _fits((*sorted(case.size), case.goal), here)]
-    above = [case for case in known if _fits(here, (*sorted(case.size), case.goal))]
+    below = [case for extent, case in known.items() if _fits(extent, here)]
+    above = [case for extent, case in known.items() if _fits(here, extent)]
     least = max(below, key=lambda case: case.seconds, default=None)
     most = min(above, key=lambda case: case.seconds, default=None)
     if least is not None and most is not None and least.seconds > most.seconds:

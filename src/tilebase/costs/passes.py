@@ -131,7 +131,7 @@ def passing(
     )  # fmt: skip
 
 
-def seconds_here(game: Game, objective: Objective, *, most: float = math.inf) -> float:
+def seconds_here(game: Game, objective: Objective, *, most: float) -> float:
     """Estimate how long a pass takes on this machine, as its row says; infinite if there can be none.
 
     Where it takes more than `most` seconds by the number of its boards alone, that estimate is enough: then
@@ -220,7 +220,7 @@ def patience_of(plan: Plan, allowed: Allowance) -> float:
     return 0.1 * plan_seconds(plan, allowed) + compile_seconds()
 
 
-def forcing_seconds(game: Game, *, most: float = math.inf) -> float:
+def forcing_seconds(game: Game, *, most: float) -> float:
     """Estimate roughly the seconds to decide whether a goal is forced: by search, or by a pass after it.
 
     A search that opens more afterstates than fit into memory forgets them, and takes longer than can be said.

@@ -105,14 +105,16 @@ def remember(engine: str, work: float, spent: float) -> None:
 
 
 @contextmanager
-def remembering(work: dict[str, float]) -> Iterator[None]:
-    """Remember the CPU seconds of a run that ends without an error; it enters its work, by engine.
+def remembering() -> Iterator[dict[str, float]]:
+    """Remember the CPU seconds of a run that ends without an error.
 
+    It enters its work, by engine, into the dictionary that is given; without an entry nothing is remembered.
     CPU seconds hardly depend on what other programs do, so a busy machine teaches the same rate.  A run that
     compiled or loaded kernels for more than `COMPILING` of it is left out: only their wall time is known.
     """
     began, since, worked = time.process_time(), time.perf_counter(), working_time()
-    yield
+    work: dict[str, float] = {}
+    yield work
     spent = time.process_time() - began
     compiling = time.perf_counter() - since - (working_time() - worked)
     if len(work) == 1 and compiling <= COMPILING * spent:

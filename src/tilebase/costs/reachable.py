@@ -157,7 +157,7 @@ def counting(game: Game, allowed: Allowance, *, up_to: int | None = None, keep: 
 
 def listing_pairs(game: Game, *, symmetric: bool) -> Estimate:
     """Return the estimate for listing all states and slides as a decision process, in memory."""
-    before = counting(game, Allowance(memory=0, threads=1))
+    before = counting(game, ONE)
     images = 1 if symmetric else len(symmetries(game))
     states = images * before.positions
     each = PAIR_SLIDES * spawns_after(game) * ENTRY_BYTES
@@ -230,9 +230,7 @@ def table_bytes(objectives: Sequence[Objective]) -> float:
     return KEY_BYTES * len(objectives) + VALUE_SHARE * sum(one.value_bytes for one in objectives)
 
 
-def solving_memory(
-    game: Game, objectives: Sequence[Objective], above: int, down_to: int | None = None
-) -> int:
+def solving_memory(game: Game, objectives: Sequence[Objective], above: int, down_to: int | None) -> int:
     """Return the bytes that solving is expected to take with so many layers in memory.
 
     One is that above the one in work, which then has accumulators; three are both above and the one in work.
@@ -374,8 +372,7 @@ class TableSize:
 
     def seconds(self, threads: int) -> float:
         """Return the expected time with a number of threads."""
-        game = self.formation.game(self.goal)
-        return _seconds_to_solve(game, threads)
+        return _seconds_to_solve(self.formation.game(self.goal), threads)
 
     def time_text(self, threads: int) -> str:
         """Return the expected time in words; the engine's refusal where it has no tables."""

@@ -100,7 +100,7 @@ def share_of(game: Game) -> Share:
     exact = counted().get((game.shape, game.goal))
     rules = (one for one in fields(game) if one.name not in ("shape", "goal", "start"))
     if exact is not None and not one_tile and all(getattr(game, one.name) == one.default for one in rules):
-        return Share(exact.states, exact.afterstates, COUNTED)
+        return exact
     found = fitted(game.shape, [top for top in game.tops if top])
     if not one_tile:
         return found
@@ -113,15 +113,14 @@ def _masked(game: Game, named: Formation | None) -> Share:
     tiles = [e for pattern in game.patterns for e in pattern if e] or [max(game.tops) + 1]
     goal = game.goal or 1 << min(tiles)
     afters = table_share(table_shares(), named.name if named else "", game.goal is not None, goal)
-    exact = None if named is None else measured().get((named.name, goal))
-    if named is None or exact is None or named.game(goal) != game:
-        exact, spread = None, FITTED if named is not None else MASKED
-    else:
-        spread = COUNTED
-    stored = exact.disk / exact.positions if exact and exact.disk else None
-    if stored is None and named is not None:
-        stored = _stored(named.name, goal)
-    return Share(min(afters / MASKED_RATIO, 1.0), afters, spread, stored)
+    states = min(afters / MASKED_RATIO, 1.0)
+    if named is None:
+        return Share(states, afters, MASKED)
+    exact = measured().get((named.name, goal))
+    if exact is not None and named.game(goal) != game:
+        exact = None
+    stored = exact.disk / exact.positions if exact and exact.disk else _stored(named.name, goal)
+    return Share(states, afters, COUNTED if exact else FITTED, stored)
 
 
 def _stored(name: str, goal: int) -> float:
@@ -192,13 +191,10 @@ def empty_cells(tops: Iterable[int]) -> float:
 
 @dataclass(frozen=True)
 class Measured:
-    """One line of `formations.tsv`; time, disk and chance are None if the positions were only counted."""
+    """One line of `formations.tsv`; disk and chance are None if the positions were only counted."""
 
-    formation: str
-    goal: int
     boards: int
     positions: int
-    cpu_seconds: float | None
     disk: int | None
     win: float | None
 
@@ -208,13 +204,13 @@ def measured() -> dict[tuple[str, int], Measured]:
     """Return all measured tables by formation and goal."""
     found = {}
     for row in read_rows("costs", "formations.tsv"):
-        seconds, keys = row["cpu_seconds"], row["keys_bytes"]
+        keys, win = row["keys_bytes"], row["win"]
         found[row["formation"], int(row["goal"])] = Measured(
-            row["formation"], int(row["goal"]), int(row["boards"]), int(row["positions"]),
-            None if seconds == "-" else float(seconds),
+            int(row["boards"]),
+            int(row["positions"]),
             None if keys == "-" else int(keys) + int(row["values_bytes"]),
-            None if row["win"] == "-" else float(row["win"]),
-        )  # fmt: skip
+            None if win == "-" else float(win),
+        )
     return found
 
 

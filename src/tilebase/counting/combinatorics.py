@@ -1,4 +1,4 @@
-"""How many boards there could be, without playing: exact counts by sum and largest tile, and bounds.
+"""How many boards there could be, without playing: exact counts by sum, and bounds.
 
 A cell whose limit is 2**t is empty or holds a tile of at most 2**t.  So its generating function is
 1 + z**2 + z**4 + ... + z**(2**t).  A movable unmergeable tile is the term y instead, which adds
@@ -169,23 +169,6 @@ def fillings_by_sum(game: Game) -> dict[int, int]:
     return _by_sum(_ways(game, _single_cells(game), range(1, max(game.tops) + 1)))
 
 
-def boards_by_sum_and_max(game: Game) -> dict[int, dict[int, int]]:
-    """For each sum, how many boards there are by their largest exponent; 0 for a board without tiles.
-
-    >>> boards_by_sum_and_max(Game("1x2", 8))[4]
-    {1: 1, 2: 2}
-    """
-    result: dict[int, dict[int, int]] = {total: {} for total in boards_by_sum(game)}
-    below: dict[int, int] = {}
-    for largest in range(max(game.tops) + 1):
-        up_to = _played(game, _by_sum(_ways(game, _single_cells(game), range(1, largest + 1))))
-        for total, count in up_to.items():
-            if exactly := count - below.get(total, 0):
-                result[total][largest] = exactly
-        below = up_to
-    return result
-
-
 def bound(game: Game) -> BoundResult:
     """Return upper bounds of the number of states, by sum, without and with symmetry.
 
@@ -213,10 +196,9 @@ def bound(game: Game) -> BoundResult:
 # -- generating functions ---------------------------------------------------------------------
 
 
-def _ways(game: Game, places: Places, exponents: Iterable[int]) -> Ways:
-    """Counts of the boards that are constant on each cycle and hold tiles of these exponents only."""
-    tiles = sorted(exponents)
-    found = [np.uint64(times) * _ways_around(game, cycles, tiles) for cycles, times in places]
+def _ways(game: Game, places: Places, exponents: Sequence[int]) -> Ways:
+    """Counts of the boards that are constant on each cycle, with tiles of these ascending exponents."""
+    found = [np.uint64(times) * _ways_around(game, cycles, exponents) for cycles, times in places]
     result = np.zeros(max(map(len, found), default=1), dtype=np.uint64)
     for ways in found:
         result[: len(ways)] += ways

@@ -6,7 +6,6 @@ Pure data.  The arrays have one row per layer and one column per exponent:
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
@@ -177,11 +176,10 @@ class CountResult(Reported):
     def assert_consistent(self) -> None:
         """Raise AssertionError if the arrays contradict each other; for tests and resumed runs."""
         shape = (len(self.sums), self.game.bounds.code + 1)
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray) and field.name != "sums":
-                assert value.shape == shape, f"{field.name} has shape {value.shape}, not {shape}"
-                assert (value >= 0).all(), f"{field.name} has negative counts"
+        for field in STORED:
+            value = getattr(self, field)
+            assert value.shape == shape, f"{field} has shape {value.shape}, not {shape}"
+            assert (value >= 0).all(), f"{field} has negative counts"
         assert (np.diff(self.sums) > 0).all(), "layers are not in ascending order"
         assert (self.live <= self.states).all(), "more live states than states"
         assert (self.winning <= self.live).all(), "more winning states than live ones"
@@ -217,9 +215,7 @@ def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, di
 
 def trimmed(counts: IntArray) -> list[int]:
     """Return counts by exponent as a line of a layer holds them: without the zeros at the end."""
-    kept: list[int] = counts.tolist()
-    while kept and not kept[-1]:
-        kept.pop()
+    kept: list[int] = np.trim_zeros(counts, "b").tolist()
     return kept
 
 

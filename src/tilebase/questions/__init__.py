@@ -7,8 +7,11 @@ Modules, those that the others import first:
     solve        the values of a game under optimal play
     bounds       proved bounds of the probability to win, as statements
     prove        how such a bound is computed
+    exact        the values of small games as fractions
+    symbolic     which side wins, by sets of boards as decision diagrams
     again        the layers of a dense verdict, counted by a second engine
     force        which goals can be forced against every spawn
+    alternatives what can be asked where a query is refused
     borders      the border between limits within which the goal is forced and others
     lemma        whether a pattern is a forced win, and within how many slides
     limits       limits that give the best bound
@@ -16,7 +19,6 @@ Modules, those that the others import first:
     review       which slides of a written game lost how much
     mdp          a game as a Markov decision process
     mdp_files    such a process as files for PRISM and Storm, and as sparse matrices
-    published    published numbers, and recorded results of long runs
-    comparing    who published or recorded a result before
+    explain      what a word of this program means
     reproduce    published numbers, computed again
 """

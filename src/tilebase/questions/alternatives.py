@@ -96,15 +96,11 @@ def _recorded(game: Game, objectives: Sequence[Objective]) -> Iterator[str]:
         found = find_results(*words.split())
     except UsageError:
         return
+    asked = tuple(objective.text.partition(",")[0] for objective in objectives)
     for one in found:
-        for objective in objectives:
-            if (
-                one.board == board
-                and one.group != "open"
-                and one.question.startswith(objective.text.partition(",")[0])
-            ):
-                yield f"{one.question}, {one.value}: tilebase cite {one.name}"
-                return
+        if one.board == board and one.group != "open" and one.question.startswith(asked):
+            yield f"{one.question}, {one.value}: tilebase cite {one.name}"
+            return
     yield f"what is recorded of this game: tilebase cite {words}"
 
 

@@ -16,7 +16,6 @@ import math
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any, Unpack
 
 import numpy as np
@@ -140,10 +139,10 @@ class _BorderSearch:
         self.asked = 0
 
     def _open_lattice(self) -> Array:
-        if prod(top + 1 for top in self._most) > MOST_LIMITS:
+        if (limits := math.prod(top + 1 for top in self._most)) > MOST_LIMITS:
             raise UsageError(
-                f"{self.game} has {prod(top + 1 for top in self._most):.2g} limits, "
-                f"more than {MOST_LIMITS:.2g}: give lower limits to look below"
+                f"{self.game} has {limits:.2g} limits, more than {MOST_LIMITS:.2g}: "
+                "give lower limits to look below"
             )
         return np.full([top + 1 for top in self._most], OPEN, dtype=np.uint8)
 

@@ -113,8 +113,8 @@ def count(
                 from tilebase.sparse.shared_forward import SharedCount  # only workers need it
 
                 sharing = SharedCount(run.cluster, opened)
-            begun, done = opened.journal.path.exists(), dict[str, float]()
-            with remembering(done):
+            begun = opened.journal.path.exists()
+            with remembering() as done:
                 result = count_in(opened, run, up_to=up_to, work=work, sharing=sharing)
                 if not (begun or run.cluster):
                     done["count"] = count_work(game, result.total("states"), up_to)

@@ -44,7 +44,7 @@ from tilebase.questions.count import count
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import temporary_folder
-from tilebase.sparse.reading import LayerReader, Links, merge_weights
+from tilebase.sparse.reading import LayerReader, merge_weights
 from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
@@ -366,7 +366,7 @@ class _Pass:
 
     def _worths(self, states: Array, total: int) -> tuple[Array, Array]:
         """Return what slides are worth over D(total), ``[row, slide, state]``, and which are allowed."""
-        one, links = self.denominator(total), self._link(states, total)
+        one, links = self.denominator(total), self._reader.layer(total).link(states)
         values = self._values.get(total, np.zeros((self._rows, 0), dtype=object))
         front = np.zeros((self._rows, FIRST), dtype=object)
         front[:, WON : WON + 1] = self._with_rows(np.full(1, self._won * one, dtype=object))
@@ -428,9 +428,6 @@ class _Pass:
     def _with_rows(self, ends: Array) -> Array:
         """Return the rows of what ends are worth: no slide follows, and there is no spawn to take back."""
         return np.stack([ends, *[ends * (self.play == "undo")] * (self._rows - 1)])
-
-    def _link(self, states: Array, total: int) -> Links:
-        return self._reader.layer(total).link(states)
 
 
 def _whole(numbers: Array) -> Array:

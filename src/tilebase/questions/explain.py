@@ -125,7 +125,7 @@ def words() -> tuple[Explanation, ...]:
         *(Explanation(name.replace("_", "-"), "rule", text) for name, text in rules()),
         *(Explanation(one.name, "formation", described(one)) for one in formations()),
         *(Explanation(name, "variable", text) for name, text in VARIABLES.items()),
-        *(Explanation(name, "term", text) for name, text in terms()),
+        *(Explanation(row["word"], "term", row["meaning"]) for row in read_rows("game", "words.tsv")),
         *(
             Explanation(one.name, "column", f"{one.meaning}; {one.type}")
             for one in columns_of(Game("2x2"), states=True, added=ADDED)
@@ -145,12 +145,6 @@ def rules() -> Iterator[tuple[str, str]]:
         name, _, text = part.partition(":\n")
         unmarked = re.sub(r" \(`\w+`\)|`", "", text.replace('``"', '"').replace('"``', '"'))
         yield name, " ".join(unmarked.split())
-
-
-def terms() -> Iterator[tuple[str, str]]:
-    """Yield each term and its meaning."""
-    for row in read_rows("game", "words.tsv"):
-        yield row["word"], row["meaning"]
 
 
 def _objective(name: str, meaning: Meaning) -> str:

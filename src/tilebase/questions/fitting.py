@@ -134,6 +134,9 @@ class Fit:
         return "takes more than a week" if self.expected.seconds > WEEK else ""
 
 
+_game_of = cache(Formation.game)
+
+
 def fits(board: Any) -> list[Fit]:
     """Return the games that have a real board among their boards, what is solved soonest first.
 
@@ -191,7 +194,7 @@ def _formations(whole: Game, tiles: Cells) -> list[Fit]:
     for one in formations():
         goal = 0 if one.walled or one.shape != whole.shape else one.largest_goal
         while goal >= max(LEAST_GOAL, one.least_goal):
-            game = _game(one, goal)
+            game = _game_of(one, goal)
             try:
                 readings = large_tiles_of(game).readings(tiles)
             except NoReadingError as error:
@@ -208,11 +211,6 @@ def _formations(whole: Game, tiles: Cells) -> list[Fit]:
         raise MissingBoardError(f"no formation has this board; {nearest[1]}")
     better = [fit for fit in found.values() if not fit.equal]
     return better or list(found.values())
-
-
-@cache
-def _game(one: Formation, goal: int) -> Game:
-    return one.game(goal)
 
 
 def _are_distinct(tiles: list[int]) -> bool:

@@ -46,7 +46,7 @@ from tilebase.game.names import filling_words, title_of
 from tilebase.game.notation import count_of
 from tilebase.objectives.encoding import Backup
 from tilebase.objectives.objective import Objective
-from tilebase.questions.force import check_adversary, decide_state, searching
+from tilebase.questions.force import decide_state, searching
 from tilebase.runtime.documents import understood
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Allowance, Use
@@ -132,7 +132,6 @@ def check_pattern(
     check_is_game(game)
     if game.pattern is None or game.goal is None:
         raise UsageError("a check needs a goal and a pattern: write lemma1, or tiles on cells")
-    check_adversary(game)
     if game.goal_sum is not None:
         raise UsageError("a check is about the goal and the pattern: leave out the goal sum")
     if game.horizon is not None:
@@ -216,7 +215,6 @@ def sample_fillings(
     check_is_game(game)
     if len(game.patterns) != 1 or game.goal is None or game.goal_sum is not None or game.unmergeable:
         raise UsageError("fillings are drawn for a goal and one pattern: leave out a goal sum and tiles x")
-    check_adversary(game)
     if count < 1:
         raise UsageError(f"the number of fillings must be 1 or more, not {count}")
     filled = game if fillings is None else game.changed(limits=fillings)

@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from math import prod
 from typing import Any, Unpack
 
 from tilebase.cluster.runs import Run
@@ -71,7 +70,7 @@ class Trial:
     @property
     def text(self) -> str:
         """The limits as text."""
-        return with_limits(self.game, self.limits).limits_text
+        return self.game.changed(limits=self.limits).limits_text
 
     @property
     def merit(self) -> float:
@@ -111,11 +110,6 @@ class FoundLimits:
         return f"<FoundLimits {self.best.text}: value {self.best.value}, the best of {self.tried:,}>"
 
 
-def with_limits(game: Game, limits: Limits) -> Game:
-    """Return a game with other limits."""
-    return game.changed(limits=list(limits))
-
-
 def search_limits(
     game: Game,
     boards: int | None = None,
@@ -153,7 +147,7 @@ def search_limits(
     (8, 8, 8, 4)
     """
     check_is_game(game)
-    if not game.can_win or game.goal is None:
+    if game.goal is None:
         raise UsageError("a search for limits needs a goal")
     first = game.limits or least_limits(game)
     most = boards
@@ -161,48 +155,43 @@ def search_limits(
         most = max(10**6, 16 * _boards(game, first))
     bench = _Bench(game, most, Allowance.of(**use), time.monotonic() + seconds)
     since = working_time()
-    if not with_limits(game, first).goal_fits:
-        raise UsageError(
-            f"within the first limits {with_limits(game, first)} cannot be won: give higher limits"
-        )
-    _refuse_long(game, bench, first, seconds)
+    begun = game.changed(limits=first)
+    if not begun.goal_fits:
+        raise UsageError(f"within the first limits {begun} cannot be won: give higher limits")
+    _refuse_long(bench, first, seconds)
     here = bench.trial(first)
     if here is None:
         raise UsageError(
-            f"the limits {with_limits(game, first).limits_text} have {_boards(game, first):,} boards, "
+            f"the limits {begun.limits_text} have {_boards(game, first):,} boards, "
             f"more than {most:,}: allow more boards, or give lower limits"
         )
     path = [here]
     with suppress(KeyboardInterrupt):  # the best limits so far are the result
         if game.limits is None:
-            _raise_all(game, bench, path, step)
-        _climb(game, bench, path, step)
+            _raise_all(bench, path, step)
+        _climb(bench, path, step)
     return FoundLimits(path[-1], tuple(path), len(bench.found), most, bench.done, working_time() - since)
 
 
-def _refuse_long(game: Game, bench: _Bench, first: Limits, seconds: float) -> None:
+def _refuse_long(bench: _Bench, first: Limits, seconds: float) -> None:
     """Raise `UsageError` if the first limits take longer than there is time; without one, than `PATIENCE`."""
-    count = _boards(game, first)
+    count = _boards(bench.game, first)
     if count < LARGE:  # this machine need not be measured
         return
     takes = bench.takes(count)
     if takes > (seconds if seconds < math.inf else PATIENCE):
-        text = with_limits(game, first).limits_text
+        text = bench.game.changed(limits=first).limits_text
         raise UsageError(
             f"the limits {text}, with which the search begins, have {count:,} boards, which take about "
             f"{duration(takes)}: allow more time, or give lower limits"
         )
 
 
-def _raise_all(
-    game: Game, bench: _Bench, path: list[Trial], step: Callable[[Trial, int], None] | None
-) -> None:
+def _raise_all(bench: _Bench, path: list[Trial], step: Callable[[Trial, int], None] | None) -> None:
     """Add the limits to the path that raise all cells to a tile, as long as that is better."""
-    first, least = path[0].limits, SMALL
-    while (least := 2 * least) <= (game.goal or 0) // 2 and not bench.late:
-        limits = tuple(
-            held if cell in _without_tiles(game) else max(held, least) for cell, held in enumerate(first)
-        )
+    first, least, kept = path[0].limits, SMALL, _without_tiles(bench.game)
+    while (least := 2 * least) <= (bench.game.goal or 0) // 2 and not bench.late:
+        limits = tuple(held if cell in kept else max(held, least) for cell, held in enumerate(first))
         try:
             trial = bench.trial(limits)
         except ResourceError:
@@ -214,15 +203,14 @@ def _raise_all(
         path.append(trial)
 
 
-def _climb(game: Game, bench: _Bench, path: list[Trial], step: Callable[[Trial, int], None] | None) -> None:
+def _climb(bench: _Bench, path: list[Trial], step: Callable[[Trial, int], None] | None) -> None:
     """Add better limits to the path until there are none or time runs out."""
     while not bench.late:
         here = path[-1]
         if step is not None:
             step(here, len(bench.found))
-        better = bench.best_of(_raises(game, here.limits), here) or bench.best_of(
-            _swaps(game, here.limits), here
-        )
+        better = bench.best_of(_raises(bench.game, here.limits), here)
+        better = better or bench.best_of(_swaps(bench.game, here.limits), here)
         if better is None:
             bench.done = not bench.left_out
             return
@@ -251,9 +239,8 @@ def least_limits(game: Game) -> Limits:
     here, tile = min(reversed(tiles.items()), key=lambda item: item[1], default=(0, 0))
     while tile > 2 * SMALL and (near := left & beside.get(here, set())):
         tile //= 2
-        here = min(
-            near, key=lambda cell: (len(left & beside[cell]), cell)
-        )  # the cell with fewest free neighbours
+        # The cell with fewest free neighbours.
+        here = min(near, key=lambda cell: (len(left & beside[cell]), cell))
         left.remove(here)
         limits[here] = max(limits[here], tile)
     return tuple(limits)
@@ -265,8 +252,8 @@ def _without_tiles(game: Game) -> frozenset[int]:
 
 
 def _boards(game: Game, limits: Limits) -> int:
-    within = with_limits(game, limits)
-    return prod(len(within.codes(cell)) for cell in range(game.cells))
+    within = game.changed(limits=limits)
+    return math.prod(len(within.codes(cell)) for cell in range(game.cells))
 
 
 class _Bench:
@@ -296,7 +283,7 @@ class _Bench:
             count = _boards(self.game, limits)
         except GameError:
             return None
-        if count > self.boards or not with_limits(self.game, limits).goal_fits:
+        if count > self.boards or not self.game.changed(limits=limits).goal_fits:
             return None
         key = min(tuple(limits[source] for source in p) for p in self._group)
         if key not in self.found:
@@ -309,7 +296,7 @@ class _Bench:
         return self.found[key]
 
     def _value(self, limits: Limits) -> Value:
-        index, win = PerfectIndex(with_limits(self.game, limits)), Objective("win", "float32")
+        index, win = PerfectIndex(self.game.changed(limits=limits)), Objective("win", "float32")
         with (
             temporary_folder() as folder,
             DensePass(Run(**vars(self._allowed), folder=folder), index, win) as one,

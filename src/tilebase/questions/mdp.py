@@ -275,13 +275,12 @@ class _Listed:
         from scipy.sparse import csr_array
 
         states, afters = self._count, self._afters
-        number = {WIN: states, LOSE: states + 1}
         pair_states, slides, leads, gains = (np.concatenate(part) for part in zip(*self._pairs, strict=True))
         rows, targets, chances = (np.concatenate(part) for part in zip(*self._leads, strict=True))
         self._pairs.clear()
         self._leads.clear()
-        for end, at in number.items():
-            targets[targets == end] = at
+        targets[targets == WIN] = states
+        targets[targets == LOSE] = states + 1
         # Behind the afterstates two rows that lead to the win and to the loss: those of pairs that stay, too.
         shape = (afters + 2, states + 2)
         ends = np.arange(2)

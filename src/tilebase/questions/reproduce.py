@@ -105,7 +105,9 @@ class Known:
         self.budget, self.until = budget, math.inf
         self.use: Use = {"progress": self._check}
         self.forced: dict[Game, Forced] = {}
-        self._count = cache(lambda game, up_to: count(game, up_to=up_to, **self.use))
+        self._count: Callable[[Game, int | None], CountResult] = cache(
+            lambda game, up_to: count(game, up_to=up_to, **self.use)
+        )
         self.symbolic: Callable[..., Symbolic] = cache(partial(symbolic, seconds=budget, **self.use))
         self.boards_after_slides = cache(_boards_after_slides)
 
@@ -115,8 +117,7 @@ class Known:
 
     def counts(self, claim: Claim) -> CountResult:
         """Return the counts of the game of a claim, up to its sum if it has one."""
-        found: CountResult = self._count(claim.game, _last_sum(claim))
-        return found
+        return self._count(claim.game, _last_sum(claim))
 
     def winnable(self, game: Game) -> str:
         """Return whether the goal is forced, as the lines within limits say it."""
@@ -286,15 +287,11 @@ SMALL = 4
 """Cells of a board that the oracle solves."""
 
 
-def _value(objective: str) -> Callable[[Claim, Known], Fraction]:
+def _value(objective: str, claim: Claim, known: Known) -> Fraction:
     """Solve a game; it begins with two 2s where the line says so."""
-
-    def value(claim: Claim, known: Known) -> Fraction:
-        if claim.columns.get("rules"):
-            return _from_two_twos(claim.game, objective, known)
-        return Fraction(float(solve(claim.game, objective, **known.use).value))
-
-    return value
+    if claim.columns.get("rules"):
+        return _from_two_twos(claim.game, objective, known)
+    return Fraction(float(solve(claim.game, objective, **known.use).value))
 
 
 def _discounted(claim: Claim, known: Known) -> Fraction:
@@ -478,12 +475,12 @@ WAYS: dict[str, Way] = {
     "forced_within_limits": Way(_within_limits, _forcing_seconds),
     "win": Way(_discounted, _discounted_seconds),
     "discounted_win": Way(_discounted, _discounted_seconds),
-    "probability_to_win": Way(_value("win"), _solving_seconds),
-    "value_of_the_start": Way(_value("win"), _solving_seconds),
-    "expected_score_under_optimal_play": Way(_value("score"), _solving_seconds),
-    "highest_score_with_luck": Way(_value("highest"), _solving_seconds),
-    "slides_of_the_longest_game": Way(_value("longest"), _solving_seconds),
-    "fewest_slides_to_a_win_with_luck": Way(_value("fewest"), _solving_seconds),
+    "probability_to_win": Way(partial(_value, "win"), _solving_seconds),
+    "value_of_the_start": Way(partial(_value, "win"), _solving_seconds),
+    "expected_score_under_optimal_play": Way(partial(_value, "score"), _solving_seconds),
+    "highest_score_with_luck": Way(partial(_value, "highest"), _solving_seconds),
+    "slides_of_the_longest_game": Way(partial(_value, "longest"), _solving_seconds),
+    "fewest_slides_to_a_win_with_luck": Way(partial(_value, "fewest"), _solving_seconds),
     "bound_within_limits": Way(
         lambda claim, known: prove(claim.game, dtype=claim.columns["value_type"], **known.use).bound,
         _bound_seconds,

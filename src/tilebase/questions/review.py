@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +198,8 @@ class Review:
     @property
     def longest_run(self) -> int:
         """The most slides in a row that are among the best; a slide that is not known ends a run."""
-        return longest_run(move.agreed for move in self.moves)
+        runs = groupby(self.moves, key=lambda move: move.agreed)
+        return max((len(list(run)) for agreed, run in runs if agreed), default=0)
 
     @property
     def endgames(self) -> list[Endgame]:
@@ -281,7 +283,7 @@ def review(
     """
     table = open_table(table)
     meaning, unit = table.meaning(objective), table.unit(objective)
-    written = parse_game(table.game, text, lambda board: read_written(table.game, board))
+    written = parse_game(table.game, text, partial(read_written, table.game))
     positions = _counted(written.positions, progress)
     moves = [_reviewed(table, position, number, objective) for number, position in positions]
     return Review(written.form, meaning, unit, tuple(moves))
@@ -359,19 +361,6 @@ def read_written(game: Game, board: str) -> Cells:
     if tiles is not None:
         return tiles
     return tuple(X if game.is_x(e) else e for e in Board.read(game, board).cells)
-
-
-def longest_run(agreed: Iterable[bool]) -> int:
-    """Return the most true values in a row.
-
-    >>> longest_run([True, False, True, True])
-    2
-    """
-    longest = run = 0
-    for one in agreed:
-        run = run + 1 if one else 0
-        longest = max(longest, run)
-    return longest
 
 
 def _reviewed(table: Table, position: Position, number: int, objective: str | None) -> ReviewedMove:

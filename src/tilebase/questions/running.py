@@ -9,14 +9,12 @@ time is estimated (`costs`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilebase.cluster.runs import Run
-from tilebase.costs.estimate import Estimate
 from tilebase.costs.rows import check_space, expected
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
@@ -114,8 +112,10 @@ class Keep:
 
     def finished(self) -> Solution | None:
         """Return the result of an earlier call that has finished a table that leaves boards out."""
-        done = None if self.pruning is None else self.pruning.finished()
-        if self.pruning is not None and done is not None:
+        if self.pruning is None:
+            return None
+        done = self.pruning.finished()
+        if done is not None:
             self.pruning.clean()
         return done
 
@@ -132,31 +132,30 @@ def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
     if ask.space != "auto":
         LOG.debug("solving on %s boards, as was asked or is usual for such games", ask.space)
         return ask.space
-    game = ask.game
     if (begun := run.folder / places.QUERY).exists():
-        return "all" if begun.read_bytes() == Query(game).text.encode() else "reachable"
+        return "all" if begun.read_bytes() == Query(ask.game).text.encode() else "reachable"
     if keep:
         LOG.info("solving the reachable boards: their table is smaller, and every command takes it")
         return "reachable"
-    reachable = expected("reachable", ask.objectives, run.most, down_to=ask.down_to)(game)
-    return _faster(game, reachable, partial(expected("all", ask.objectives, run, down_to=ask.down_to), game))
+    return _faster(ask, run)
 
 
-def _faster(game: Game, reachable: Estimate, whole: Callable[[], Estimate]) -> str:
+def _faster(ask: Ask, run: Run) -> str:
     """Return the space that takes less time."""
+    reachable = expected("reachable", ask.objectives, run.most, down_to=ask.down_to)(ask.game)
     if reachable.seconds < WORTH_CHOOSING:
         return "reachable"
     from tilebase.costs.passes import planned_index
 
     try:
-        every = whole()
+        every = expected("all", ask.objectives, run, down_to=ask.down_to)(ask.game)
         times = (
             f"{duration(reachable.seconds)} for the reachable, {duration(every.seconds)} for all {every.size}"
         )
         if every.seconds >= reachable.seconds:
             LOG.info("solving the reachable boards: expected are %s", times)
             return "reachable"
-        planned_index(game)
+        planned_index(ask.game)
     except (ResourceError, UsageError) as error:
         LOG.info("solving the reachable boards: %s", error)
         return "reachable"

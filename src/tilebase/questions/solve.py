@@ -13,7 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from tilebase.cluster.runs import Run, attached, run_in
 from tilebase.costs import estimate
@@ -121,7 +121,11 @@ def solve(
     >>> str(solve(Game("2x2", 32)).value)
     '0.0828872890716'
     """
-    ask = _asked(game, objective, discount, space, down_to, table=table is not None)
+    check_is_game(game)
+    objectives = objectives_of(objective, discount)
+    for one in objectives:
+        one.check(game)
+    ask = Ask.on(space, game, objectives, down_to, table=table is not None)
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
     keep = _kept(ask, table, above, space)
@@ -139,18 +143,6 @@ def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING) -> Solution:
     if ask.space == "all":
         return _solve_all(ask, run, keep)
     return _solve_reachable(ask, run, keep, 0 if takes is None else takes.apart)
-
-
-def _asked(
-    game: Game, objective: Any, discount: Any, space: str | None, down_to: int | None, *,
-    table: bool,
-) -> Ask:  # fmt: skip
-    """Return what is asked.  Raises `UsageError` if it does not exist or does not fit the game."""
-    check_is_game(game)
-    objectives = objectives_of(objective, discount)
-    for one in objectives:
-        one.check(game)
-    return Ask.on(space, game, objectives, down_to, table=table)
 
 
 def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | None) -> Keep:
@@ -272,8 +264,8 @@ def _count(folder: RunFolder, run: Run, apart: int, stack: ExitStack) -> tuple[C
         from tilebase.sparse.shared_forward import SharedCount  # only workers need it
 
         sharing = SharedCount(run.cluster, folder)
-    begun, done = folder.journal.path.exists(), dict[str, float]()
-    with remembering(done):
+    begun = folder.journal.path.exists()
+    with remembering() as done:
         counts = count_in(folder, run, written=written, apart=apart, sharing=sharing)
         if not (begun or run.cluster):
             done["count"] = count_work(folder.query.game, counts.total("states"))
@@ -293,11 +285,10 @@ def _solve_missing(
         from tilebase.sparse.shared_backward import SharedLayers  # only workers need it
 
         sharing = SharedLayers(run.cluster, run.folder, here, objectives)
-    done: dict[str, float] = {}
     fresh = run.cluster is None and not any(one.layers for one in missing)
     backward_pass = BackwardPass(run, here, missing, release=release, sharing=sharing)
     try:
-        with remembering(done):
+        with remembering() as done:
             backward_pass.run(ask.down_to)
             if fresh:
                 afters = sum(size for total, size in here.sizes.items() if total >= ask.least)
@@ -404,8 +395,8 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
             # From a device all values would have to be fetched for their summaries.
             wanted = Wanted(summaries=keep.whole or not ask.on_device, files=keep.whole)
             with DensePass(here, index, one, wanted=wanted, sums=sums, backend=ask.backend) as dense:
-                begun, done = (here.folder / places.SOLVED).exists(), dict[str, float]()
-                with remembering(done):
+                begun = (here.folder / places.SOLVED).exists()
+                with remembering() as done:
                     found = dense.run()
                     if not (begun or run.cluster or ask.on_device):
                         kind = "bits" if dense.layout == "bits" else "pass"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -196,14 +196,12 @@ def symbolic(
     check_is_game(game)
     allowed = Allowance.of(**use)
     method = method or Method()
-    task = Task(game, method, 0, allowed.threads)
-    check_task(task)
-    check_files(task, export, certificate)
+    _check_method(game, method)
+    _check_files(game, method, export, certificate)
     if method.strategy == BITS:
         return _by_bits(game, method, allowed, seconds)
     boards = sum(boards_by_sum(game).values())
     nodes = min(capacity_for(allowed.memory), max(FEWEST_NODES, NODES_A_BOARD * boards))
-    task = replace(task, nodes=nodes, export=str(export or ""), certificate=str(certificate or ""))
     known = expected_cost(game, method).seconds <= WEEK
     if boards > MANY_BOARDS and seconds == math.inf and not (method.until or known or allowed.anyway):
         refuse_endless(f"the symbolic solution of {game}, of {boards:.1g} boards")
@@ -226,8 +224,10 @@ def symbolic(
         if pace.due():
             pace.report(len(lines) + 1, f"iteration {iterations}", done, share)
 
-    if folder is not None and not (export or certificate):  # these need all layers
-        task = replace(task, work=str(folder))
+    task = Task(
+        game, method, nodes, allowed.threads, export=str(export or ""), certificate=str(certificate or ""),
+        work="" if folder is None or export or certificate else str(folder),  # these need all layers
+    )  # fmt: skip
     with nullcontext() if folder is None else RunFolder(Path(folder), Query(game)):
         outcome = run_task(task, tell, step, began + seconds)
     spent = time.perf_counter() - began
@@ -300,9 +300,8 @@ def expected_cost(game: Game, method: Method) -> Span:
     return span_of(" ".join(filter(None, words)), game.shape, game.goal)
 
 
-def check_task(task: Task) -> None:
+def _check_method(game: Game, method: Method) -> None:
     """Raise `UsageError`, `ResourceError` or `MissingExtraError` unless the choices fit together."""
-    game, method = task.game, task.method
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
     for name, chosen, known in (
@@ -319,10 +318,9 @@ def check_task(task: Task) -> None:
             f"the strategy {method.strategy} does not come to {method.until}: sum stops after a sum, such as "
             "128, and sweep or frontier after a sweep line, such as 10,6"
         )
-    if game.goal_sum is not None and method.strategy != "sum":
-        raise UsageError("a goal sum needs the strategy sum, whose layers have one sum each")
-    if game.horizon is not None and method.strategy != "sum":
-        raise UsageError("a horizon needs the strategy sum, whose layers have one sum each")
+    for what, total in (("goal sum", game.goal_sum), ("horizon", game.horizon)):
+        if total is not None and method.strategy != "sum":
+            raise UsageError(f"a {what} needs the strategy sum, whose layers have one sum each")
     if method.variant == "cooperative" and method.player == "dropper":
         raise UsageError("in the cooperative game both sides want the goal: leave out the player dropper")
     if method.corollary7 and (game.start not in ("empty", "two-tiles") or game.unmergeable):
@@ -334,13 +332,15 @@ def check_task(task: Task) -> None:
     require_oxidd()
 
 
-def check_files(task: Task, export: Path | str | None, certificate: Path | str | None) -> None:
+def _check_files(
+    game: Game, method: Method, export: Path | str | None, certificate: Path | str | None
+) -> None:
     """Raise an error unless the set can be saved and the proof be made: before the work begins."""
     if export is not None:
-        check_export(Path(export), task.game)
-    if task.method.strategy == BITS and (export or certificate):
+        check_export(Path(export), game)
+    if method.strategy == BITS and (export or certificate):
         raise UsageError("the strategy bits stores no sets: choose another one, or leave the file out")
     if certificate is not None:
         from tilebase.bdd.proofs import check_proof  # needs the compiler, which takes a second to load
 
-        check_proof(Path(certificate), task.game, task.method.variant)
+        check_proof(Path(certificate), game, method.variant)
