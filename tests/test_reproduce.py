@@ -66,6 +66,13 @@ def test_an_erratum_explains_one_number_only():
     assert [compare(fact, found) for found in (7383, 7384, 7385)] == ["erratum", "differs", "agrees"]
 
 
+def test_words_differ_as_numbers_do():
+    lines = {fact.quantity.quantity: fact for fact in read_claims() if not fact.is_reading and not fact.right}
+    for quantity in ("cooperatively_reachable", "deterministically_reachable", "figure_8_reachable"):
+        assert compare(lines[quantity], "neither yes nor no") == "differs"
+    assert compare(lines["largest_tile_that_can_be_forced"], 3) == "differs"
+
+
 def test_every_erratum_has_a_place_on_the_page():
     page = (Path(__file__).parents[1] / "docs/errata.md").read_text("utf-8")
     headings = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
