@@ -50,7 +50,7 @@ MOST_TRIES = 20
 
 
 class DaskExecutor(Attachable):
-    """The workers of one scheduler: an `executors.Executor`.
+    """The workers of one scheduler: a `pieces.Executor`.
 
     `security` is what Dask shows there; None for what its configuration says.  `release` is called at the
     end.  `used` says whether a piece was given to them.

@@ -1,11 +1,5 @@
 """The protocol of backends of the dense passes, and the cost of a pass.
 
-The implementers are
-
-    threads.Threads     values in memory, on all threads
-    bits.Bits           Boolean values, 64 boards at a time, on all threads
-    cuda.Cuda           values on a CUDA device, one thread per board
-
 Workers on other machines use `threads.Threads` (`dense.shared`): a `BlockStep` is a plain value that
 names what is read and written.
 """
