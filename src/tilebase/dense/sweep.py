@@ -302,10 +302,6 @@ class SweepPass:
         last, top, left = (len(placement & cells) for cells in (self.parts[3], *self.halves[::2]))
         return -last, top, left, sorted(placement)
 
-    def _symmetry(self, placement: Placement) -> Cells:
-        """Return a symmetry that maps a placement to the one that is stored."""
-        return next(p for p in self._group if image_of(p, placement) == self._stored[placement])
-
     def directions(self, half: int) -> list[str]:
         """Return the slides that keep what is in a half; what keeps both halves is of the top."""
 
@@ -343,7 +339,7 @@ class SweepPass:
                 less[d, a] = (len(top) - len(outer.held)) * self._units
                 if (stored := self._stored.get(top | bottom)) is None:
                     continue  # neighbours in the two halves
-                symmetry = self._symmetry(top | bottom)
+                symmetry = next(p for p in self._group if image_of(p, top | bottom) == stored)
                 there = self.halves.index(image_of(symmetry, self.halves[half]))
                 matrix[d, a, b] = 4 * self._number[stored] + there
                 rows[d, a, b], columns[d, a, b] = outer.image(d, a, symmetry), inner.image(d, b, symmetry)
