@@ -539,18 +539,15 @@ def cut_into_parts(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cel
     def fillings(cells: Cells) -> int:
         return prod(ways[cell] for cell in cells)
 
-    best = None
+    cuts = []
     for axes in itertools.combinations(range(len(game.shape)), 2):
         for row, column in itertools.product(
             *({game.shape[axis] // 2, -(-game.shape[axis] // 2)} for axis in axes)
         ):
             a, b, c, d = parts = _parts(game, axes, row, column)
             cost = max(fillings(half) for half in (a + b, c + d, a + c, b + d)), row, column
-            if best is None or cost < best[0]:
-                best = cost, axes, parts
-    if best is None:
-        raise UsageError(f"{game} has fewer than two axes: give rows and columns")
-    _, (rows, columns), (a, b, c, d) = best
+            cuts.append((cost, axes, parts))
+    _, (rows, columns), (a, b, c, d) = min(cuts, key=lambda cut: cut[0])
     if not game.masks:
         return (rows, columns), (a, b, c, d)
     mirrored = [(a, b, c, d), (b, a, d, c), (c, d, a, b), (d, c, b, a)]
