@@ -26,7 +26,7 @@ from distributed import Client, KilledWorker, Security, wait
 from distributed.client import FutureCancelledError
 
 from tilebase import _version
-from tilebase.cluster.pieces import Exchange, Job, Piece, WorkerFacts, perform, worker_memory
+from tilebase.cluster.pieces import Attachable, Exchange, Job, Piece, WorkerFacts, perform, worker_memory
 from tilebase.errors import ClusterError, TilebaseError
 
 LOG = logging.getLogger(__name__)
@@ -49,8 +49,8 @@ MOST_TRIES = 20
 """How often a piece is begun whose workers die."""
 
 
-class DaskExecutor:
-    """The workers of one scheduler: an `executors.Executor`.
+class DaskExecutor(Attachable):
+    """The workers of one scheduler: a `pieces.Executor`.
 
     `security` is what Dask shows there; None for what its configuration says.  `release` is called at the
     end.  `used` says whether a piece was given to them.
@@ -75,7 +75,6 @@ class DaskExecutor:
     ) -> None:
         self.address = address
         self._release = release
-        self._exchange: Exchange | None = None
         self.used = False
         self._names = 0  # of pieces, which the scheduler may remember
         self._client = _connect(address, security)
@@ -96,11 +95,9 @@ class DaskExecutor:
     # -- workers -----------------------------------------------------------------------------
 
     def _await_workers(self) -> None:
-        from distributed import TimeoutError as DaskTimeoutError
-
         try:
             self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-        except (DaskTimeoutError, TimeoutError) as error:
+        except TimeoutError as error:
             raise ClusterError(
                 f"the scheduler at {self.address} has no workers: start some, as docs/scale.md says"
             ) from error
@@ -132,31 +129,12 @@ class DaskExecutor:
 
     def attach(self, folder: Path) -> None:
         """Check that every worker sees a folder and may write there.  Raises `ClusterError`."""
-        self.detach()
-        self._exchange = Exchange.within(folder)
         try:
-            self._exchange.make()
+            super().attach(folder)
             self._facts(self._exchange)
         except BaseException:
             self.detach()
             raise
-
-    @property
-    def exchange(self) -> Path:
-        """The folder in which pieces write."""
-        return self._attached.path
-
-    @property
-    def _attached(self) -> Exchange:
-        if self._exchange is None:
-            raise ClusterError("no folder is attached to the workers")
-        return self._exchange
-
-    def detach(self) -> None:
-        """End the use of the folder: a piece that a worker still does fails before it writes a file."""
-        if self._exchange is not None:
-            self._exchange.end()
-            self._exchange = None
 
     def close(self) -> None:
         """Leave the scheduler; local workers end."""
@@ -232,8 +210,7 @@ class _Flight:
     def _futures(self, pieces: list[Piece]) -> list[Any]:
         keys = [f"{self._name}-{next(self._numbers)}" for _ in pieces]
         jobs, exchanges = [self._job] * len(pieces), [self._exchange] * len(pieces)
-        found: list[Any] = self._client.map(perform, jobs, pieces, exchanges, key=keys, pure=False)
-        return found
+        return self._client.map(perform, jobs, pieces, exchanges, key=keys, pure=False)
 
     def finished(self) -> list[Any]:
         """Wait for the oldest piece; return its result, and those of the pieces behind it that are done."""
@@ -257,10 +234,9 @@ class _Flight:
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
         """Return the results of finished pieces.  Raises `TimeoutError` if they were lost for good."""
-        found: list[Any] = self._client.sync(
+        return self._client.sync(
             lambda: self._client.gather(futures, asynchronous=True), callback_timeout=PATIENCE_SECONDS
         )
-        return found
 
     def _await_first(self) -> None:
         """Wait for the oldest piece to end in any way.  Raises `ClusterError` if nobody works on it."""
@@ -269,10 +245,9 @@ class _Flight:
         while first.status == "pending":
             with suppress(TimeoutError), self._client.as_current():
                 wait(first, timeout=POLL_SECONDS)
-            if first.status != "pending" or self._is_served():
-                since = time.monotonic() if self._is_served() else since
-                continue
-            if time.monotonic() - since > PATIENCE_SECONDS:
+            if self._is_served():
+                since = time.monotonic()
+            elif first.status == "pending" and time.monotonic() - since > PATIENCE_SECONDS:
                 raise self._nobody()
 
     def _is_served(self) -> bool:

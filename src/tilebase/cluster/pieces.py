@@ -258,32 +258,42 @@ class Executor(Protocol):
         """Wait for the pieces being done here, and let the workers go."""
 
 
-class ThreadExecutor:
+class Attachable:
+    """What all executors do with the exchange folder; see `Executor`."""
+
+    _exchange: Exchange | None = None
+
+    @property
+    def _attached(self) -> Exchange:
+        if self._exchange is None:
+            raise ClusterError("no folder is attached to the workers")
+        return self._exchange
+
+    @property
+    def exchange(self) -> Path:
+        """The folder in which pieces write."""
+        return self._attached.path
+
+    def attach(self, folder: Path) -> None:
+        """Make an exchange folder within a folder."""
+        self.detach()
+        self._exchange = Exchange.within(folder)
+        self._exchange.make()
+
+    def detach(self) -> None:
+        """End the use of the folder: a piece that a worker still does fails before it writes a file."""
+        if self._exchange is not None:
+            self._exchange.end()
+            self._exchange = None
+
+
+class ThreadExecutor(Attachable):
     """Threads of this process: an `Executor` that needs no other program."""
 
     def __init__(self, allowed: Allowance) -> None:
         self.threads = self.threads_each = allowed.threads
         self.memory = allowed.memory
         self._pool = Pool(allowed.threads)
-        self._exchange: Exchange | None = None
-
-    def attach(self, folder: Path) -> None:
-        """Nothing is to be checked: this process holds the folder."""
-        self.detach()
-        self._exchange = Exchange.within(folder)
-        self._exchange.make()
-
-    @property
-    def exchange(self) -> Path:
-        """The folder in which pieces write."""
-        assert self._exchange is not None, "no folder is attached"
-        return self._exchange.path
-
-    def detach(self) -> None:
-        """End the use of the folder; no piece outlives its `map`."""
-        if self._exchange is not None:
-            self._exchange.end()
-            self._exchange = None
 
     def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
         """Yield the results of all pieces, in order."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -127,9 +127,18 @@ def executor_of(text: str, memory: int | None = None) -> DaskExecutor:
         from tilebase.cluster.dask import DaskExecutor
     except ImportError as error:
         raise MissingExtraError.of("--cluster needs Dask", "cluster") from error
-    if (workers := workers_here(text)) is not None:
-        return _local(workers, memory)
-    return DaskExecutor(text if "://" in text else _address_in(Path(text)), memory=memory)
+    if (workers := workers_here(text)) is None:
+        return DaskExecutor(text if "://" in text else _address_in(Path(text)), memory=memory)
+    from tilebase.cluster import local
+
+    found = local.start(workers)
+    try:
+        return DaskExecutor(
+            found.address, memory=memory and memory // workers, security=found.security, release=found.end
+        )
+    except BaseException:
+        found.end()
+        raise
 
 
 def workers_here(text: str) -> int | None:
@@ -147,20 +156,6 @@ def workers_here(text: str) -> int | None:
     return workers
 
 
-def _local(workers: int, memory: int | None) -> DaskExecutor:
-    from tilebase.cluster import local
-    from tilebase.cluster.dask import DaskExecutor
-
-    found = local.start(workers)
-    try:
-        return DaskExecutor(
-            found.address, memory=memory and memory // workers, security=found.security, release=found.end
-        )
-    except BaseException:
-        found.end()
-        raise
-
-
 def _address_in(path: Path) -> str:
     """Return the address in a scheduler file.  Raises `UsageError` or `ClusterError`."""
     if not path.is_file():
@@ -168,11 +163,9 @@ def _address_in(path: Path) -> str:
             f"--cluster {path}: write local:4, an address as tcp://host:8786, or the file of a scheduler"
         )
     found: Any = None
-    try:
+    with suppress(OSError, TilebaseError):
         if path.stat().st_size <= MOST_FILE:
             found = parse_json(path.read_bytes(), str(path))
-    except (OSError, TilebaseError):
-        found = None
     if not isinstance(found, dict) or not isinstance(found.get("address"), str):
         raise ClusterError(f"{path} is not the file of a scheduler: start one with --scheduler-file {path}")
     return str(found["address"])

@@ -9,8 +9,10 @@ Modules, those that the others import first:
     backends     who works the steps: threads, bits, a CUDA device
     layers       layers in memory and in files, and the journal from which a pass goes on
     plan         what a pass will take
-    workspace    the layers of a pass while it runs, in memory or in files
-    shared       the same with workers for the large layers
     values       what is kept of afterstates: summaries and values
+    workspace    the layers of a pass while it runs, in memory or in files
+    windows      the same as bits in files, of which one layer is in memory
+    shared       the same with workers for the large layers
     passes       the pass itself
+    sweep        another pass, in bits: the lines of a sweep
 """

@@ -153,8 +153,7 @@ class Part:
         for i, codes in enumerate(contents):
             bits |= (codes == self.game.x).astype(np.int64) << i
         sets = self.game.x_placements(self.cells)
-        found: Array = np.isin(bits, [sum(1 << self.cells.index(cell) for cell in x) for x in sets])
-        return found
+        return np.isin(bits, [sum(1 << self.cells.index(cell) for cell in x) for x in sets])
 
     def __len__(self) -> int:
         return len(self.fillings)
@@ -313,8 +312,7 @@ class PerfectIndex:
         if self.block_count >= MANY_BLOCKS:
             text = "%s has %d blocks of boards: listing them takes some seconds"
             LOG.info(text, self.game, self.block_count)
-        order: Array = np.lexsort((self._block_sums(0), self._block_sums(0, 2), self._block_sums(0, 1)))
-        return order
+        return np.lexsort((self._block_sums(0), self._block_sums(0, 2), self._block_sums(0, 1)))
 
     @cached_property
     def top(self) -> Array:
@@ -335,8 +333,7 @@ class PerfectIndex:
     def _boards(self) -> Array:
         """How many fillings A, B and C of each block have together, in the order of ranks."""
         a, b, c = (part.counts for part in self.parts[:3])
-        boards: Array = (a[:, None, None] * b[:, None] * c).ravel()[self.order]
-        return boards
+        return (a[:, None, None] * b[:, None] * c).ravel()[self.order]
 
     def sizes(self, *, won: bool = False) -> dict[int, int]:
         """Return the number of boards of each sum, ascending; sums without a board are left out.
@@ -368,21 +365,22 @@ class PerfectIndex:
         # found[k]: ways to fill the parts so far with k tiles x, by the sum // 2 of the others.
         found = {0: np.ones(1, dtype=np.uint64)}
         for part in self.parts:
-            joined: dict[int, Array] = {}
+            joined: dict[int, Any] = {}
             for (k, ways), (more, other) in itertools.product(found.items(), self._by_x(part)):
-                both = convolved(ways, other)
-                joined[k + more] = _added(joined.get(k + more, both[:0]), both)
+                joined[k + more] = joined.get(k + more, 0) + convolved(ways, other)
             found = joined
         ways = found[self._offset // self._weight if self._weight else 0]
         return {2 * half: int(count) for half, count in enumerate(ways) if count}
 
     def _by_x(self, part: Part) -> Iterator[tuple[int, Array]]:
-        """For each number of x in a part, how many of its fillings have each sum // 2 without them."""
+        """For each number of x in a part, how many of its fillings have each sum // 2 without them.
+
+        The arrays are equally long.
+        """
         number, rest = np.divmod(part.sums, self._weight or int(part.sums[-1]) + 1)
         for k in np.unique(number):
-            counts = part.counts[number == k].astype(np.uint64)
-            ways = np.zeros(int(rest[number == k].max()) + 1, dtype=np.uint64)
-            ways[rest[number == k]] = counts
+            ways = np.zeros(int(rest.max()) + 1, dtype=np.uint64)
+            ways[rest[number == k]] = part.counts[number == k]
             yield int(k), ways
 
     def units(self, total: int) -> int:
@@ -431,8 +429,7 @@ class PerfectIndex:
         other = self._weight and total >> 1 >= self._weight  # so much is worth another x
         if total < 0 or total % 2 or first >= len(self._fillings) or other:
             return np.zeros(three.shape, dtype=np.int64)
-        found: Array = self._fillings[first - three]
-        return found
+        return self._fillings[first - three]
 
     @cached_property
     def by_halves(self) -> BlockSums:
@@ -530,14 +527,6 @@ def _spots(game: Game) -> dict[int, frozenset[int]]:
     return found
 
 
-def _added(first: Array, second: Array) -> Array:
-    """Return the sum of two arrays, of which one may be shorter."""
-    found = np.zeros(max(len(first), len(second)), dtype=first.dtype)
-    found[: len(first)] += first
-    found[: len(second)] += second
-    return found
-
-
 def cut_into_parts(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]]:
     """Return the two axes that are divided, and the cells of A, B, C, D.
 
@@ -550,18 +539,15 @@ def cut_into_parts(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cel
     def fillings(cells: Cells) -> int:
         return prod(ways[cell] for cell in cells)
 
-    best = None
+    cuts = []
     for axes in itertools.combinations(range(len(game.shape)), 2):
         for row, column in itertools.product(
             *({game.shape[axis] // 2, -(-game.shape[axis] // 2)} for axis in axes)
         ):
             a, b, c, d = parts = _parts(game, axes, row, column)
             cost = max(fillings(half) for half in (a + b, c + d, a + c, b + d)), row, column
-            if best is None or cost < best[0]:
-                best = cost, axes, parts
-    if best is None:
-        raise UsageError(f"{game} has fewer than two axes: give rows and columns")
-    _, (rows, columns), (a, b, c, d) = best
+            cuts.append((cost, axes, parts))
+    _, (rows, columns), (a, b, c, d) = min(cuts, key=lambda cut: cut[0])
     if not game.masks:
         return (rows, columns), (a, b, c, d)
     mirrored = [(a, b, c, d), (b, a, d, c), (c, d, a, b), (d, c, b, a)]

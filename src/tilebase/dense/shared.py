@@ -45,7 +45,7 @@ from tilebase.dense.layers import (
 )
 from tilebase.dense.plan import Plan
 from tilebase.dense.sizes import SHARED_BOARDS
-from tilebase.dense.steps import Blocks, Cut, Range, Source
+from tilebase.dense.steps import SHARES, Blocks, Cut, Range, Source, Step
 from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import LayerValues, Wanted
 from tilebase.dense.workspace import Batches, InFiles
@@ -69,8 +69,6 @@ LEAST_BOARDS = 1 << 20
 """Boards of a piece at least: fewer take less time than handing over a piece."""
 MOST_CHUNKS = 512
 """Chunks of values that one piece reads at once, at most."""
-FOLD_SHARE, COLUMNS_SHARE = 0.75, 0.25
-"""The estimated share of these steps in the work of a layer."""
 
 
 class Files(NamedTuple):
@@ -117,17 +115,26 @@ class DenseJob(PassJob):
         with self.lock:
             if self._tables is None:
                 self._tables = _Tables(self.game, self.objective, self.plan, self.threads)
-        work, steps = DenseWork(), {"encode": self._encode, "discount": self._discount, "check": self._check}
-        if piece.step in steps:
-            return steps[piece.step](piece, self._tables, work), work
-        with self._tables.backends.one() as backend:
-            batches = self._batches(piece, backend, self._tables, work)
-            cut, batch = self._tables.cut(piece.total), Range(piece.begin, piece.end)
-            for one in cut.of_top(batch) if piece.step == "fold" else cut.of_left(batch):
-                batches.do(one, lambda _: None)  # a worker is silent while it does a piece
-        return None, work
+        here, work = self._tables, DenseWork()
+        store = partial(here.store, total=piece.total, work=work)
+        files = Files.of(self.exchange, piece.total, store)
+        states = store(states_path(self.folder, piece.total))
+        found: Any = None
+        if piece.step == "encode":
+            found = self._encode(piece, files.afters, work)
+        elif piece.step == "discount":
+            values = states.read_ranks(piece.begin, piece.end)
+            change(values, partial(discounted, self.objective, most=here.backup.won))
+            store(discounted_path(self.exchange, piece.total)).write_at(piece.begin, values)
+        elif piece.step == "check":
+            found = checksum_part(states.read_ranks(piece.begin, piece.end))
+        else:
+            self._work(piece, here, files, work)
+        return found, work
 
-    def _batches(self, piece: Piece, backend: Threads, here: _Tables, work: DenseWork) -> Batches[DenseLayer]:
+    def _work(self, piece: Piece, here: _Tables, files: Files, work: DenseWork) -> None:
+        """Do the step fold or columns of a batch."""
+
         def read(source: Source) -> DenseLayer:
             path = states_path(self.folder, source.total)
             if path.name in piece.reads:
@@ -136,16 +143,18 @@ class DenseJob(PassJob):
             layer.fill(value_above(self.game, self.objective, here.backup, source.total))
             return layer
 
-        files = Files.of(self.exchange, piece.total, lambda path: here.store(path, piece.total, work))
-        # Afterstates are encoded from their file, since batches do not end where chunks do.
-        return Batches(backend, read, files, lambda _: None, work)
+        with here.backends.one() as backend:
+            # Afterstates are encoded from their file, since batches do not end where chunks do.
+            batches = Batches(backend, read, files, lambda _: None, work)
+            cut, batch = here.cut(piece.total), Range(piece.begin, piece.end)
+            for one in cut.of_top(batch) if piece.step == "fold" else cut.of_left(batch):
+                batches.do(one, lambda _: None)  # a worker is silent while it does a piece
 
     def _encode(
-        self, piece: Piece, here: _Tables, work: DenseWork
+        self, piece: Piece, afters: DiskStore, work: DenseWork
     ) -> tuple[list[ChunkSummary], list[tuple[int, int]]]:
         """Return the summaries of some afterstates, and their checksum; their chunks are written."""
-        files = Files.of(self.exchange, piece.total, lambda path: here.store(path, piece.total, work))
-        values, objective = files.afters.read_ranks(piece.begin, piece.end), self.objective
+        values, objective = afters.read_ranks(piece.begin, piece.end), self.objective
         if self.wanted.files:
             with ParcelWriter(self.exchange / piece.writes) as file:
                 for at in range(0, len(values), CHUNK_KEYS):
@@ -154,20 +163,6 @@ class DenseJob(PassJob):
             work.written += file.nbytes
         summaries = summarise(objective, values, CHUNK_KEYS) if self.wanted.summaries else []
         return summaries, [checksum_part(values)] if self.wanted.checksums else []
-
-    def _discount(self, piece: Piece, here: _Tables, work: DenseWork) -> None:
-        """Write states times the discount."""
-        values = here.store(states_path(self.folder, piece.total), piece.total, work).read_ranks(
-            piece.begin, piece.end
-        )
-        change(values, partial(discounted, self.objective, most=here.backup.won))
-        path = discounted_path(self.exchange, piece.total)
-        here.store(path, piece.total, work).write_at(piece.begin, values)
-
-    def _check(self, piece: Piece, here: _Tables, work: DenseWork) -> tuple[int, int]:
-        """Return the checksum of some states, and their bytes."""
-        store = here.store(states_path(self.folder, piece.total), piece.total, work)
-        return checksum_part(store.read_ranks(piece.begin, piece.end))
 
 
 class _Tables:
@@ -247,8 +242,8 @@ class Shared(InFiles[DenseLayer]):
         """Do the pieces of the steps fold and columns."""
         above = [states_path(self._folder, s).name for s in sorted(self._states) if s > total]
         steps = (
-            ("fold", [(top, Blocks(tops=top)) for top in cut.tops], above, FOLD_SHARE),
-            ("columns", [(left, Blocks(lefts=left)) for left in cut.lefts], (), COLUMNS_SHARE),
+            ("fold", [(top, Blocks(tops=top)) for top in cut.tops], above, 1 - SHARES[Step.COLUMNS]),
+            ("columns", [(left, Blocks(lefts=left)) for left in cut.lefts], (), SHARES[Step.COLUMNS]),
         )
         done = 0.0
         for step, parts, reads, share in steps:

@@ -78,8 +78,7 @@ class Source(NamedTuple):
         if self.spawn:
             rows |= within(index.top - self.spawn, tops)
             columns |= within(index.left - self.spawn, lefts)
-        both: Array = rows & columns
-        return both
+        return rows & columns
 
 
 @dataclass(frozen=True)
@@ -241,5 +240,4 @@ class Cut:
 
 def within(sums: Array, bounds: Range) -> Array:
     """Return which sums lie in a range."""
-    inside: Array = (sums >= bounds.begin) & (sums < bounds.end)
-    return inside
+    return (sums >= bounds.begin) & (sums < bounds.end)

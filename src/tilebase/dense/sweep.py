@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property
 from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
 
@@ -100,8 +100,7 @@ class Quarter:
         number = np.zeros((), dtype=np.int64)
         for cell, radix in zip(self.part.cells, self.part.radix, strict=True):
             number = number * radix + boards[cell] * (radix > 1)
-        found: Array = self.part.index_of[number]
-        return found
+        return self.part.index_of[number]
 
 
 class HalfBoards:
@@ -120,22 +119,21 @@ class HalfBoards:
         sums = one.part.sums[:, None] + other.part.sums
         self.before = np.zeros((len(self.counts), len(firsts)), dtype=np.int64)
         self.before[sums, np.arange(len(firsts))[:, None]] = firsts - self.begins[sums]
+        self.after, self._to = self._slid()
         self._images: dict[tuple[int, Cells], set[int]] = {}
 
     def _numbers(self, fillings: tuple[Array, ...]) -> Array:
         """Return the numbers of half boards, of which the fillings of both quarters are given."""
         (one, other), (first, second) = fillings, self.quarters
         a, b = first.classes[one], second.classes[other]
-        found: Array = self.arrays.firsts[a, b] + first.positions[one] * second.part.counts[b]
-        found += second.positions[other]
-        return found
+        position = first.positions[one] * second.part.counts[b] + second.positions[other]
+        return self.arrays.firsts[a, b] + position
 
     def ranks(self, boards: Boards) -> Array:
         """Return the row or column of each board in the matrices of its sum."""
         fillings = tuple(quarter.fillings(boards) for quarter in self.quarters)
         sums = sum(quarter.part.units[one] for quarter, one in zip(self.quarters, fillings, strict=True))
-        found: Array = self._numbers(fillings) - self.begins[sums]
-        return found
+        return self._numbers(fillings) - self.begins[sums]
 
     def boards(self) -> Boards:
         """Return all half boards."""
@@ -147,9 +145,8 @@ class HalfBoards:
             for i, cell in enumerate(quarter.part.cells)
         }
 
-    @cached_property
     def _slid(self) -> tuple[list[list[Placement]], Array]:
-        """The placements after each slide, the first for won boards, and `Slides.to`."""
+        """Return for each slide the placements after it, the first for won boards, and `Slides.to`."""
         sweep, before = self._sweep, self.boards()
         found, to = [], []
         for direction in sweep.directions(self.half):
@@ -163,11 +160,6 @@ class HalfBoards:
             to.append(np.where(won, 0, slots[which.ravel()]) + kernels.MOVES * moved)
         return found, np.array(to, dtype=np.uint8)
 
-    @property
-    def after(self) -> list[list[Placement]]:
-        """For each slide the placements after it; the first stands for boards that are won."""
-        return self._slid[0]
-
     def image(self, d: int, slot: int, symmetry: Cells) -> int:
         """Return the row of `Slides.at` for a placement after slide d, as a symmetry maps it."""
         self._images.setdefault((d, symmetry), set()).add(slot)
@@ -176,14 +168,14 @@ class HalfBoards:
     @cached_property
     def slides(self) -> kernels.Slides:
         """What kernels take of the slides; to be used when all images are known."""
-        sweep, before, (after, to) = self._sweep, self.boards(), self._slid
+        sweep, before, to = self._sweep, self.boards(), self._to
         at = np.zeros((max(1, len(self._images)), to.shape[1]), dtype=np.uint32)
         for row, ((d, symmetry), slots) in enumerate(self._images.items()):
             boards, _, _ = sweep.slide(before, sweep.directions(self.half)[d])
             for slot in slots:
                 there = np.flatnonzero(to[d] & (kernels.MOVES - 1) == slot)
                 image = mapped(symmetry, {cell: held[there] for cell, held in boards.items()})
-                placement = frozenset(mapped(symmetry, dict.fromkeys(after[d][slot])))
+                placement = image_of(symmetry, self.after[d][slot])
                 at[row, there] = sweep.half(sweep.halves.index(frozenset(image)), placement).ranks(image)
         free = [before[cell] for cell in before if cell not in self.held]
         none = np.zeros(to.shape[1], dtype=WORD)
@@ -194,17 +186,17 @@ class HalfBoards:
         gaps = 64 * word[:-1] - self.begins[:-1]
         bit = np.arange(to.shape[1]) + np.repeat(gaps, self.counts)
 
-        def rows(marks: Iterable[Array]) -> Array:
-            found = np.zeros((len(list(marks := list(marks))), word[-1]), dtype=WORD)
+        def rows(marks: Sequence[Array]) -> Array:
+            found = np.zeros((len(marks), word[-1]), dtype=WORD)
             for row, marked in zip(found if word[-1] else (), marks, strict=False):
                 all_bits = np.zeros(64 * len(row), dtype=bool)
                 all_bits[bit] = marked
                 row[:] = np.packbits(all_bits, bitorder="little").view(WORD)
             return found
 
-        some = rows(count >= t for count in low for t in range(len(free) + 2))
+        some = rows([count >= t for count in low for t in range(len(free) + 2)])
         return kernels.Slides(
-            self.begins, to, at, lower, word, rows(to >= kernels.MOVES),
+            self.begins, to, at, lower, word, rows(list(to >= kernels.MOVES)),
             some.reshape(len(low), len(free) + 2, -1),
         )  # fmt: skip
 
@@ -248,6 +240,11 @@ def mapped(symmetry: Cells, cells: dict[int, Any]) -> dict[int, Any]:
     return {i: cells[source] for i, source in enumerate(symmetry) if source in cells}
 
 
+def image_of(symmetry: Cells, placement: Placement) -> Placement:
+    """Return the placement on the image of a board."""
+    return frozenset(mapped(symmetry, dict.fromkeys(placement)))
+
+
 class SweepPass:
     """The pass over the lines (k, `least`) and above, with `threads`.
 
@@ -265,20 +262,18 @@ class SweepPass:
         self.parts = tuple(map(frozenset, cells))
         self.halves = tuple(self.parts[a] | self.parts[b] for a, b in QUARTERS)
         self._group = [
-            p for p in symmetries(game) if {self._image(p, half) for half in self.halves} == {*self.halves}
+            p for p in symmetries(game) if {image_of(p, half) for half in self.halves} == {*self.halves}
         ]
         # With corollary 7, a tile k needs some lower cells.
         most = game.cells - (self.k - self._fresh if corollary7 else 0)
         placements = [one for one in self._all_apart() if least <= len(one) <= most]
         self._stored = {
-            one: max((self._image(p, one) for p in self._group), key=self._order) for one in placements
+            one: max((image_of(p, one) for p in self._group), key=self._order) for one in placements
         }
         self._sizes = Counter(self._stored.values())
         self._check_memory(memory)
-        self.quarter = lru_cache(maxsize=None)(
-            lambda q, held: Quarter(Placed(self.k, held), cells[q], game.spawn_exponents)
-        )
-        self.half = lru_cache(maxsize=None)(lambda half, held: HalfBoards(self, half, held))
+        self.quarter = cache(lambda q, held: Quarter(Placed(self.k, held), cells[q], game.spawn_exponents))
+        self.half = cache(lambda half, held: HalfBoards(self, half, held))
         self._lines = {len(line): _line_table(len(line), self.k) for line in game.grid.all_lines}
         self._orbits = [Orbit(self, placement, count) for placement, count in self._sizes.items()]
         self._number = {orbit.cells: r for r, orbit in enumerate(self._orbits)}
@@ -302,18 +297,10 @@ class SweepPass:
             found += filter(self.is_apart, more)
         return found
 
-    @staticmethod
-    def _image(symmetry: Cells, placement: Placement) -> Placement:
-        return frozenset(mapped(symmetry, dict.fromkeys(placement)))
-
     def _order(self, placement: Placement) -> tuple[int, int, int, list[int]]:
         """Of an orbit the largest is stored: runs in the last quarter are then long, and rows too."""
         last, top, left = (len(placement & cells) for cells in (self.parts[3], *self.halves[::2]))
         return -last, top, left, sorted(placement)
-
-    def _symmetry(self, placement: Placement) -> Cells:
-        """Return a symmetry that maps a placement to the one that is stored."""
-        return next(p for p in self._group if self._image(p, placement) == self._stored[placement])
 
     def directions(self, half: int) -> list[str]:
         """Return the slides that keep what is in a half; what keeps both halves is of the top."""
@@ -352,8 +339,8 @@ class SweepPass:
                 less[d, a] = (len(top) - len(outer.held)) * self._units
                 if (stored := self._stored.get(top | bottom)) is None:
                     continue  # neighbours in the two halves
-                symmetry = self._symmetry(top | bottom)
-                there = self.halves.index(self._image(symmetry, self.halves[half]))
+                symmetry = next(p for p in self._group if image_of(p, top | bottom) == stored)
+                there = self.halves.index(image_of(symmetry, self.halves[half]))
                 matrix[d, a, b] = 4 * self._number[stored] + there
                 rows[d, a, b], columns[d, a, b] = outer.image(d, a, symmetry), inner.image(d, b, symmetry)
         return kernels.Pairs(matrix, rows, columns, less)

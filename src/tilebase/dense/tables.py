@@ -6,6 +6,7 @@ Sums are counted in units of 2, as all tiles are even.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,11 +47,11 @@ class HalfTables:
     """
 
     def __init__(
-        self, index: PerfectIndex, numbers: tuple[int, int], parts: tuple[kernels.Part, kernels.Part],
+        self, index: PerfectIndex, numbers: tuple[int, int], parts: Sequence[kernels.Part],
         directions: list[str], merge: str, folder: Path | None = None,
     ) -> None:  # fmt: skip
         game = index.game
-        self._parts = first, second = index.parts[numbers[0]], index.parts[numbers[1]]
+        self._parts = first, second = [index.parts[k] for k in numbers]
         cells = first.cells + second.cells
         blocked = np.array([cell in game.walls for cell in cells], dtype=bool)
         weights = _weights(first, second)
@@ -72,7 +73,7 @@ class HalfTables:
         begins = half_begins(index, first, second)
         count = int(begins[-1])
         self.arrays = kernels.Half(
-            *parts,
+            *(parts[k] for k in numbers),
             firsts=first_halves(first, second),
             begins=begins,
             table=_table((len(directions), count), folder),
@@ -118,14 +119,11 @@ def _weights(first: Part, second: Part) -> Array:
     `halves.WON` if the tile wins there, `halves.ILLEGAL` if it may not be there.
     """
     weights = np.full((len(first.cells) + len(second.cells), 256), halves.ILLEGAL, dtype=np.int64)
-    row = 0
-    for part in (first, second):
-        for position, codes in enumerate(part.codes):
-            step = int(np.prod(part.radix[position + 1 :], dtype=np.int64))
-            for digit, code in enumerate(codes):
-                weights[row, code] = digit * step
-            weights[row, list(part.won[position])] = halves.WON
-            row += 1
+    places = [(part, position) for part in (first, second) for position in range(len(part.cells))]
+    for row, (part, position) in zip(weights, places, strict=True):
+        codes = part.codes[position]
+        row[list(codes)] = prod(part.radix[position + 1 :]) * np.arange(len(codes))
+        row[list(part.won[position])] = halves.WON
     return weights
 
 
@@ -187,18 +185,11 @@ class DenseRules:
             kernel_part(part, marks, free_cells(game, part), stands(game, part))
             for part, marks in zip(index.parts, fits, strict=True)
         )
-        along_rows, along_columns = directions(index)
-
-        def tables(first: int, second: int, directions: list[str]) -> HalfTables:
-            parts = (self.parts[first], self.parts[second])
-            return HalfTables(index, (first, second), parts, directions, merge, folder)
-
-        halves = (
-            tables(0, 1, along_rows),
-            tables(2, 3, along_rows),
-            tables(0, 2, along_columns),
-            tables(1, 3, along_columns),
-        )
+        rows, columns = directions(index)
+        halves = [
+            HalfTables(index, numbers, self.parts, slides, merge, folder)
+            for numbers, slides in (((0, 1), rows), ((2, 3), rows), ((0, 2), columns), ((1, 3), columns))
+        ]
         for _ in pool.map(lambda job: job(), [job for half in halves for job in half.jobs()]):
             pass
         top, bottom, left, right = (half.arrays for half in halves)
@@ -239,15 +230,13 @@ def kernel_part(part: Part, marks: Array, free: Array, stands: Array = NO_MASKS)
 def free_cells(game: Game, part: Part) -> Array:
     """Return the number of empty cells of each filling, walls aside."""
     open_cells = [position for position, cell in enumerate(part.cells) if cell not in game.walls]
-    found: Array = (part.fillings[:, open_cells] == 0).sum(axis=1).astype(np.uint8)
-    return found
+    return (part.fillings[:, open_cells] == 0).sum(axis=1).astype(np.uint8)
 
 
 def tops(game: Game, part: Part) -> Array:
     """Return the largest exponent of each filling, x aside (uint8)."""
     cells = part.fillings if not game.unmergeable else np.where(part.fillings == game.x, 0, part.fillings)
-    found: Array = cells.max(axis=1, initial=0).astype(np.uint8)
-    return found
+    return cells.max(axis=1, initial=0).astype(np.uint8)
 
 
 def masks(
@@ -291,8 +280,7 @@ def spawns(game: Game, part: Part, exponent: int) -> kernels.Spawns:
     for position, cell in enumerate(part.cells):
         if cell in game.walls or exponent not in part.codes[position]:
             continue
-        step = int(np.prod(part.radix[position + 1 :], dtype=np.int64))
-        step *= part.codes[position].index(exponent)
+        step = prod(part.radix[position + 1 :]) * part.codes[position].index(exponent)
         empty = np.flatnonzero(part.fillings[:, position] == 0)
         fillings.append(empty)
         made.append(part.index_of[numbers[empty] + step].astype(np.int64))
@@ -334,20 +322,17 @@ def tasks(index: PerfectIndex, sizes: Array, by_columns: bool) -> list[Array]:
     first, second = np.nonzero(work)
     # By the sum of the outer half, whose second part is C or B.
     order = np.argsort(a.sums[first] + (c if by_columns else b).sums[second], kind="stable")
-    jobs: list[Array] = []
-    rows: list[tuple[int, int, int, int]] = []
-    gathered = 0
+    jobs: list[list[tuple[int, int, int, int]]] = []
+    gathered = JOB_BOARDS
     for k in order:
         x, y = int(first[k]), int(second[k])
         count, total = int(a.counts[x]), int(work[x, y])
         step = max(1, min(count, JOB_BOARDS * count // total))
         for begin in range(0, count, step):
-            end = min(begin + step, count)
-            rows.append((x, y, begin, end))
-            gathered += total * (end - begin) // count
             if gathered >= JOB_BOARDS:
-                jobs.append(np.array(rows, dtype=np.int64))
-                rows, gathered = [], 0
-    if rows:
-        jobs.append(np.array(rows, dtype=np.int64))
-    return jobs
+                jobs.append([])
+                gathered = 0
+            end = min(begin + step, count)
+            jobs[-1].append((x, y, begin, end))
+            gathered += total * (end - begin) // count
+    return [np.array(rows, dtype=np.int64) for rows in jobs]

@@ -65,7 +65,6 @@ def device_memory() -> int | None:
     return None if math.isinf(free) else int(free) * 9 // 10
 
 
-ALL_BLOCKS = Blocks()
 Listed = tuple[LayerMap, tuple[Array, Array]]
 """A layer, or a part of it, and its `PerfectIndex.blocks`."""
 
@@ -119,8 +118,7 @@ class DeviceLayer(DenseLayer):
         self.values[:FIRST].copy_to_device(front)  # type: ignore[attr-defined]
 
     def numpy(self) -> Array:
-        found: Array = self.values.copy_to_host()
-        return found
+        return self.values.copy_to_host()
 
     def value(self, where: Any) -> Any:
         return self.values[FIRST + where : FIRST + where + 1].copy_to_host()[0]
@@ -190,7 +188,7 @@ class Cuda:
             self._sides = {step: self._put(tuple(map(slides_of, rules.side(step)))) for step in SLIDES}
             self._front = self._put(backup.front)
         self._memory = None if largest is None else self._buffers(largest)
-        self._maps = lru_cache(maxsize=4)(self._map)  # the states and afterstates of a layer have the same
+        self._maps = lru_cache(maxsize=4)(self._map)
         self._listed: dict[int, Future[Listed]] = {}
         self._times: list[tuple[str, Any, Any]] = []
 
@@ -219,22 +217,23 @@ class Cuda:
     def _buffers(self, boards: int) -> DeviceMemory:
         return DeviceMemory(self.dtype, FIRST + boards, self._cuda)
 
-    def _list(self, total: int, where: Blocks = ALL_BLOCKS, spawn: int = 0) -> Listed:
+    def _list(self, source: Source) -> Listed:
         index = self._rules.index
-        layer = index.layer(total, Source("states", total, where, spawn).mask(index))
+        layer = index.layer(source.total, source.mask(index))
         return layer, index.blocks(layer)
 
-    def _list_ahead(self, total: int) -> Listed:
+    def _list_ahead(self, whole: Source) -> Listed:
         """List the blocks of a whole layer, and let those of the next ones be listed meanwhile."""
+        total = whole.total
         found = self._listed.pop(total, None)
         for below in range(total - 2 * AHEAD, total, 2):
             if below > 0 and below not in self._listed:
-                self._listed[below] = in_background(partial(self._list, below))
-        return found.result() if found else self._list(total)
+                self._listed[below] = in_background(partial(self._list, whole._replace(total=below)))
+        return found.result() if found else self._list(whole)
 
-    def _map(self, total: int, where: Blocks, spawn: int) -> DeviceMap:
-        whole = where == ALL_BLOCKS
-        layer, blocks = self._list_ahead(total) if whole else self._list(total, where, spawn)
+    def _map(self, source: Source) -> DeviceMap:
+        is_whole = source.blocks == Blocks()
+        layer, blocks = self._list_ahead(source) if is_whole else self._list(source)
         if np.diff(blocks[1], append=layer.size).max(initial=0) > self._kernels.MOST_BLOCK:
             raise ResourceError(
                 f"too many boards of {self._rules.game} have the same sums of all quarters for a device: "
@@ -244,7 +243,7 @@ class Cuda:
             return DeviceMap(layer, self._put(layer.offsets), self._put(blocks))
 
     def layer(self, source: Source) -> DeviceLayer:
-        where = self._maps(source.total, source.blocks, source.spawn)
+        where = self._maps(source._replace(layer="states"))  # the afterstates have the same
         memory = self._memory or self._buffers(where.layer.size)
         with self._working():
             return DeviceLayer(where, memory, self._front)
@@ -253,7 +252,7 @@ class Cuda:
         self, step: BlockStep, reads: Sequence[DeviceLayer], writes: DeviceLayer, work: DenseWork, tell: Tell
     ) -> None:
         """Do a step.  Of a whole layer, all slides are done along rows and columns at once."""
-        whole = step.batch == step.writes.blocks == ALL_BLOCKS
+        whole = step.batch == step.writes.blocks == Blocks()
         if step.kind is Step.FOLD:
             self._count(work)
             parts, spawns = self._folding if reads else self._ended

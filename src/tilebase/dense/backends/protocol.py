@@ -1,11 +1,5 @@
 """The protocol of backends of the dense passes, and the cost of a pass.
 
-The implementers are
-
-    threads.Threads     values in memory, on all threads
-    bits.Bits           Boolean values, 64 boards at a time, on all threads
-    cuda.Cuda           values on a CUDA device, one thread per board
-
 Workers on other machines use `threads.Threads` (`dense.shared`): a `BlockStep` is a plain value that
 names what is read and written.
 """
@@ -95,8 +89,6 @@ class DenseWork:
     ----------
     seconds:
         By step: tables, fold, rows, columns, disk.
-    busy, span:
-        Mean over threads and most of the seconds that jobs took: their ratio is the imbalance.
     boards:
         Boards solved.
     read, written:
@@ -109,24 +101,16 @@ class DenseWork:
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
-    busy: float = 0.0
-    span: float = 0.0
     boards: int = 0
     read: int = 0
     written: int = 0
     least: int = 0
     batches: int = 1
 
-    @property
-    def imbalance(self) -> float:
-        """How much longer the busiest thread worked than the mean, as a share."""
-        return self.span / self.busy - 1 if self.busy else 0.0
-
     def include(self, other: DenseWork) -> None:
         """Add what some steps cost, in CPU seconds of their workers."""
         for step, seconds in other.seconds.items():
             self.seconds[step] = self.seconds.get(step, 0.0) + seconds
-        self.busy, self.span = self.busy + other.busy, self.span + other.span
         self.read, self.written = self.read + other.read, self.written + other.written
 
     def add(self, step: str, since: float) -> None:

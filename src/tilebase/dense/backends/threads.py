@@ -40,20 +40,13 @@ class JobRunner(Generic[S]):
         if len(jobs) == 1:
             do(jobs[0], self._scratch[0])
         elif jobs:
-            self._share(do, jobs, work, tell)
+            waiting = deque(jobs)
+
+            def work_with(scratch: S, stop: Event) -> None:
+                drain(waiting, lambda job: do(job, scratch), stop)
+
+            self._pool.together(work_with, self._scratch, tell=lambda: tell(1 - len(waiting) / len(jobs)))
         work.add(step, since)
-
-    def _share(self, do: Callable[[Array, S], None], jobs: list[Array], work: DenseWork, tell: Tell) -> None:
-        waiting = deque(jobs)
-
-        def work_with(scratch: S, stop: Event) -> float:
-            since = working_time()
-            drain(waiting, lambda job: do(job, scratch), stop)
-            return working_time() - since
-
-        busy = self._pool.together(work_with, self._scratch, tell=lambda: tell(1 - len(waiting) / len(jobs)))
-        work.busy += sum(busy) / len(busy)
-        work.span += max(busy)
 
 
 class Threads:
