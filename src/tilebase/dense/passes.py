@@ -21,8 +21,8 @@ checksum; V[s + 2] and V[s + 4] are read once, at the edges of batches and range
 size of a layer, and never more than fourteen, go to or come from the disk, however many batches there are,
 where batches of ranks would read all of W[s] again for each.
 
-The states' values of the last two layers are a checkpoint (`dense.checkpoints`); in memory they are saved
-once in a while, in files they lie there anyway.
+The states' values of the last two layers are a checkpoint (`dense.layers.Checkpoints`); in memory they are
+saved once in a while, in files they lie there anyway.
 """
 
 from __future__ import annotations

@@ -169,10 +169,10 @@ class DenseRules:
         The parts A, B, C and D.
     rows, columns:
         The top and the bottom half with slides along rows, the left and the right with those along columns.
-    folder:
-        Where the largest tables of half boards lie, if there is no memory for them.
     folding, ended:
         What afterstates are folded with below the horizon, and from there on, where nothing is spawned.
+
+    The largest tables of half boards lie in `folder`, if there is no memory for them.
     """
 
     def __init__(self, index: PerfectIndex, pool: Pool, *, merge: str, folder: Path | None = None) -> None:

@@ -179,5 +179,4 @@ class InWindows(Stored[BitLayer, RawLayer]):
 
 
 def _part(window: Matrices, whole: Matrices) -> float:
-
     return window.size / max(whole.size, 1)

@@ -31,7 +31,6 @@ from tilebase.runtime.threads import Pool
 Array = npt.NDArray[Any]
 
 WORD = np.dtype(np.uint64)
-WHOLE = Blocks()
 NO_SUM = 1 << 40
 """What spawns add to a sum from which on nothing is spawned: then a kernel looks for no boards above."""
 Job = Callable[[Array, matrices.MatrixScratch], None]
@@ -128,7 +127,7 @@ class Bits:
             kernels.number_targets(half)
 
     def layer(self, source: Source) -> BitLayer:
-        assert source.blocks == WHOLE, "a window of bits is cut by `window`"
+        assert source.blocks == Blocks(), "a window of bits is cut by `window`"
         return BitLayer(source.total, self.by_top(source.total), self, self._memory)
 
     def words(self, *, two: bool) -> int:
