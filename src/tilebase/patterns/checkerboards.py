@@ -35,7 +35,7 @@ from typing import Unpack
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding
 from tilebase.game.notation import count_of
-from tilebase.patterns.moves import Played, carried, moves_between, moves_text, with_drops
+from tilebase.patterns.moves import Played, carried, moves_between, moves_text, parse_moves, with_drops
 from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
 from tilebase.patterns.searching import ANY, Effort, find_path
 from tilebase.patterns.tallies import BitRows, Rows, mirrored
@@ -379,12 +379,12 @@ def three_rows(columns: int) -> tuple[Move, ...]:
     if columns < 3 or not columns % 2:
         raise UsageError(f"three rows of {columns} cells: the number of columns has to be odd, and 3 or more")
     last = columns
-    moves = _moves(columns, (1, 1), "D", (1, 1), "D", (1, 1), "D", (1, 2), "D", (1, 2), "D", (2, 2))
+    moves = "(1,1)D(1,1)D(1,1)D(1,2)D(1,2)D(2,2)"
     for k in range(0, columns - 3, 2):
-        moves += _moves(columns, "U", (3, k + 2), "D", (1, k + 1), "R", (3, 1), "L", (1, last), "R", (1, 1))
-        moves += _moves(columns, "U", (1, 2), "L", (1, last), "D", (2, last), "L", (2, k + 4))
-    moves += _moves(columns, "U", (3, last - 1), "D", (1, last - 2), "R", (1, 1), "L", (1, last))
-    return moves + _moves(columns, "R", (2, 1), "U", (2, 1), "D", (1, 1))
+        moves += f"U(3,{k + 2})D(1,{k + 1})R(3,1)L(1,{last})R(1,1)"
+        moves += f"U(1,2)L(1,{last})D(2,{last})L(2,{k + 4})"
+    moves += f"U(3,{last - 1})D(1,{last - 2})R(1,1)L(1,{last})R(2,1)U(2,1)D(1,1)"
+    return parse_moves(Rules(3, columns), moves)
 
 
 def row_by_row(rows: int, columns: int, colouring: int) -> tuple[Move, ...]:
@@ -409,13 +409,6 @@ def row_by_row(rows: int, columns: int, colouring: int) -> tuple[Move, ...]:
             exponent = 1 + (final + column + colouring // 2 - 1) % 2
             moves += [Drop(row * columns, exponent), "R" if column else "DU"[made % 2]]
     return tuple(moves[:-1])
-
-
-def _moves(columns: int, *words: str | tuple[int, int]) -> tuple[Move, ...]:
-    """Return slides, and drops given by row and column from 1, as moves."""
-    return tuple(
-        word if isinstance(word, str) else Drop((word[0] - 1) * columns + word[1] - 1) for word in words
-    )
 
 
 def mirror(rules: Rules, moves: tuple[Move, ...]) -> tuple[Move, ...]:

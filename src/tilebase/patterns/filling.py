@@ -217,8 +217,7 @@ def row_moves(row: int, columns: int) -> Iterator[Move]:
     beside it, and a slide to the left brings both.  The last 2 falls at the right edge.
     """
     above, here, right = (row - 1) * columns, row * columns, columns - 1
-    for cell in (here + right, here + right):
-        yield from (Drop(cell), "L")
+    yield from (Drop(here + right), "L") * 2
     for _ in range(columns // 2 - 1):
         for cell, slide in ((above + right, "D"), (above + right, "D"), (here + right - 1, "L")):
             yield from (Drop(cell), slide)
