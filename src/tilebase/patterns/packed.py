@@ -32,6 +32,7 @@ from tilebase.game.notation import count_of, tile_text
 from tilebase.patterns.moves import carried, replay
 from tilebase.patterns.rules import DIRECTIONS, Drop, Move, Position, Rules, drops_made
 from tilebase.patterns.searching import ANY, Effort
+from tilebase.runtime.progress import Pace
 
 MOST_CODES = 1 << 24
 """Most contents of a line: its tables have 21 bytes for each."""
@@ -73,7 +74,7 @@ class _Layers(ABC):
         self.random = np.random.default_rng(effort.seed)
         self.kept: dict[int, Words] = {}
         self.tables: dict[int, Table] = {}  # the layers that are not complete yet
-        self.pace = effort.pace("positions")
+        self.pace = Pace(effort.progress, "positions")
         self.done, self.exhaustive, self.reason = 0, True, ""
 
     @abstractmethod
