@@ -413,13 +413,11 @@ class Analysis:
             self._iterate(part)  # once: what follows a spawn is in another part
         else:
             began -= self._begin(part)
-            before = part.states
             while self._iterate(part):
                 if self._step is not None:
                     self._step(part.iterations)
-                if part.states == before or (not self.method.strong and self._verdict()):
+                if part.states == part.older or (not self.method.strong and self._verdict()):
                     break
-                before = part.states
                 if self._checkpoints is not None and part.held is not None:
                     so_far = Line(part.name, part.iterations, time.perf_counter() - began, peak=part.peak)
                     self._checkpoints.save(so_far, part.held | {STATES: part.states})
