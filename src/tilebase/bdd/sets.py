@@ -281,17 +281,13 @@ class Sets:
         ]
         return self.as_afters(self.union(found))
 
-    @cached_property
-    def moving(self) -> dict[str, Diagram]:
-        """For each direction the states that a slide changes."""
-        found = {}
-        for direction, segments in self.game.segments.items():
-            resting = {
-                line: [source for source, after in self.contents(line) if source == after]
-                for line in segments
-            }
-            found[direction] = self.minus(self.every, self.with_lines(resting))
-        return found
+    def moving(self, direction: str) -> Diagram:
+        """Return the states that a slide changes."""
+        resting = {
+            line: [source for source, after in self.contents(line) if source == after]
+            for line in self.game.segments[direction]
+        }
+        return self.minus(self.every, self.with_lines(resting))
 
     def contents(self, line: Cells) -> list[Content]:
         """Return everything that a line may hold."""
@@ -397,7 +393,7 @@ class Sets:
                 moved = {cell for line in lines for cell in line}
                 lines = (*lines, *((cell,) for cell in range(self.game.cells) if cell not in moved))
                 parts = [self._line(line, seats) for line in lines]
-                found[direction] = self._product([self._relabelled(self.moving[direction], seats), *parts])
+                found[direction] = self._product([self._relabelled(self.moving(direction), seats), *parts])
         return found
 
     def _line(self, line: Cells, seats: Seats) -> Diagram:

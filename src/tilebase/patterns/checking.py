@@ -382,7 +382,6 @@ def occasion_text(rules: Rules, about: About, arguments: tuple[Any, ...]) -> str
 
 
 def _occasions(rules: Rules, most_sum: int | None, bound: Counter[int], pace: Pace) -> Iterator[Occasion]:
-    """Yield every occasion on a board."""
     seen, share, all_of_them = 0, 0, bound.total()
     for layer in explore(rules, most_sum=most_sum):
         for number, occasion in enumerate(_of_layer(rules, layer)):

@@ -411,7 +411,6 @@ def _encloses(between: tuple[Position, ...]) -> bool:
 
 @lru_cache
 def _border(rules: Rules) -> frozenset[int]:
-    """Return the cells at the border."""
     return frozenset(line[0] for lines in rules.lines.values() for line in lines)
 
 

@@ -341,7 +341,6 @@ class _Back(_Layers):
                         yield slide, new, then
 
     def _are_kept(self, positions: list[Position], units: int) -> list[bool]:
-        """Return whether each of some positions is in a layer."""
         keys = self.kept.get(units)
         if keys is None or not len(keys) or not positions:
             return [False] * len(positions)

@@ -150,7 +150,6 @@ def _too_large(game: Game, size: str, most: int) -> UsageError:
 
 
 def _node(game: Game, lookahead: bool, symmetric: bool, board: Cells) -> Node:
-    """Return the node of a state."""
     if game.has_goal_sum(board):
         return "win"
     afters = game.slides(board).values()
