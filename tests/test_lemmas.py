@@ -28,10 +28,9 @@ from tilebase.patterns.lemmas import (
     is_checkerboard,
     line_ends_with_four,
     line_is_nearly_full,
-    lines_before,
 )
 from tilebase.patterns.packed import search_back
-from tilebase.patterns.rules import Drop, Position, Rules, drop
+from tilebase.patterns.rules import Drop, Position, Rules, drop, pull
 
 BY_NUMBER = {lemma.number: lemma for lemma in LEMMAS}
 SMALL = [(1, 1), (1, 2), (1, 3), (1, 4), (1, 9), (4, 1), (2, 2), (2, 3), (3, 2), (2, 5), (3, 3), (4, 3)]
@@ -310,7 +309,7 @@ def states_before(rules: Rules, after: Position) -> set[Position]:
     """The positions that a slide turns into this one, if no 8 is made."""
     found: set[Position] = set()
     for direction, lines in rules.lines.items():
-        sources = [lines_before(tuple(after[cell] for cell in line)) for line in lines]
+        sources = [pull(tuple(after[cell] for cell in line)) for line in lines]
         for chosen in product(*sources):
             board = list(after)
             for line, values in zip(lines, chosen, strict=True):

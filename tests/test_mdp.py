@@ -21,10 +21,11 @@ from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
+from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import parse_objectives
 from tilebase.questions.mdp import to_mdp
 from tilebase.questions.mdp_files import export_mdp
-from tilebase.small.diagrams import Diagram, decision_diagram, diagram_picture, number
+from tilebase.small.diagrams import DIGITS, Diagram, decision_diagram, diagram_picture
 
 DISCOUNT = Fraction(99, 100)
 GAMES = [
@@ -352,4 +353,4 @@ def test_one_state_has_the_boards_after_its_slides():
     [("1/3", "0.333"), ("0", "0"), ("1", "1"), ("1/1000000", "1e-6"), ("999999/1000000", "0.999999")],
 )
 def test_numbers_are_short(value, text):
-    assert number(Fraction(value)) == text
+    assert digits_text(Fraction(value), DIGITS) == text

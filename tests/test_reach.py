@@ -15,8 +15,8 @@ from tilebase.patterns.checkerboards import mirror
 from tilebase.patterns.filling import complete_rows, figure, fill_board, game_by_filling, longest_line
 from tilebase.patterns.moves import replay
 from tilebase.patterns.packed import Aim, search_on
-from tilebase.patterns.reach import crowded, pull, reach
-from tilebase.patterns.rules import Drop, Position, Rules, push
+from tilebase.patterns.reach import crowded, reach
+from tilebase.patterns.rules import Drop, Position, Rules, pull, push
 from tilebase.patterns.searching import Effort
 
 

@@ -273,7 +273,7 @@ def test_a_failed_write_leaves_the_older_set(kept: Path, monkeypatch: pytest.Mon
     def fail(*_: object) -> None:
         raise errors.ResourceError("too many nodes")
 
-    monkeypatch.setattr(export, "_layer", fail)
+    monkeypatch.setattr(export, "Layer", fail)
     with pytest.raises(errors.ResourceError):
         saved(kept, SMALL, Method(player="dropper"))
     assert {path.name: path.read_bytes() for path in kept.iterdir()} == before

@@ -103,7 +103,11 @@ def write_files(folder: Path, analysis: Analysis, verdict: bool | None) -> int:
                 for value, code in sets.codes.items()
             },
             variables=sets.order,
-            layers=[_layer(analysis, name) for name in names], nodes=nodes, size=size, sha256=digest,
+            layers=[
+                Layer(name, sets.count(analysis.won[name]), sets.count(analysis.won_afters[name], after=True))
+                for name in names
+            ],
+            nodes=nodes, size=size, sha256=digest,
         )  # fmt: skip
         with storage_errors(folder / MANIFEST):
             text.file.write(manifest.text.encode())
@@ -113,11 +117,6 @@ def write_files(folder: Path, analysis: Analysis, verdict: bool | None) -> int:
         diagrams.finish()
         text.finish()
     return size
-
-
-def _layer(analysis: Analysis, name: str) -> Layer:
-    sets = analysis.sets
-    return Layer(name, sets.count(analysis.won[name]), sets.count(analysis.won_afters[name], after=True))
 
 
 def _write_diagrams(analysis: Analysis, names: list[str], file: BinaryIO, path: Path) -> tuple[int, int, str]:

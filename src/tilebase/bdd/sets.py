@@ -281,30 +281,18 @@ class Sets:
         ]
         return self.as_afters(self.union(found))
 
-    @cached_property
-    def moving(self) -> dict[str, Diagram]:
-        """For each direction the states that a slide changes."""
-        found = {}
-        for direction, segments in self.game.segments.items():
-            resting = {
-                line: [source for source, after in self.contents(line) if source == after]
-                for line in segments
-            }
-            found[direction] = self.minus(self.every, self.with_lines(resting))
-        return found
+    def moving(self, direction: str) -> Diagram:
+        """Return the states that a slide changes."""
+        resting = {
+            line: [source for source, after in self.contents(line) if source == after]
+            for line in self.game.segments[direction]
+        }
+        return self.minus(self.every, self.with_lines(resting))
 
     def contents(self, line: Cells) -> list[Content]:
         """Return everything that a line may hold."""
         x = self.game.x if self.game.unmergeable else 0
         return [(source, merge_line(source, x)) for source in product(*(self.allowed[cell] for cell in line))]
-
-    def allowed_contents(self, line: Cells) -> list[Content]:
-        """Return everything that a line may hold from which a slide makes something that it may hold."""
-        return [
-            (source, after)
-            for source, after in self.contents(line)
-            if all(value in self.allowed[cell] for cell, value in zip(line, after, strict=True))
-        ]
 
     def with_lines(self, held: dict[Cells, list[Cells]]) -> Diagram:
         """Return the states in which each of these lines holds one of the given contents."""
@@ -368,16 +356,16 @@ class Sets:
         found: list[Diagram] = []
         every = tuple(range(self.game.cells))
         for seats, directions in self._axes:
-            mirrored = symmetric and seats != every and _inverse(seats) in self._group
-            start = afters if mirrored else self._relabelled(afters, seats)
-            if mirrored:
+            back = _inverse(seats)
+            if symmetric and seats != every and back in self._group:
                 states = found[0]  # the image of the slides along the first axis
             else:
+                start = self._relabelled(afters, seats)
                 states = self.union(
                     self._preimage(start, self._slides[direction], self._after_cube)
                     for direction in directions
                 )
-            found.append(self._relabelled(states, _inverse(seats)))
+            found.append(self._relabelled(states, back))
         return self.union(found)
 
     def _layouts(self, order: str) -> list[tuple[Seats, tuple[str, ...]]]:
@@ -405,12 +393,16 @@ class Sets:
                 moved = {cell for line in lines for cell in line}
                 lines = (*lines, *((cell,) for cell in range(self.game.cells) if cell not in moved))
                 parts = [self._line(line, seats) for line in lines]
-                found[direction] = self._product([self._relabelled(self.moving[direction], seats), *parts])
+                found[direction] = self._product([self._relabelled(self.moving(direction), seats), *parts])
         return found
 
     def _line(self, line: Cells, seats: Seats) -> Diagram:
         """Return the relation of a slide along one line, towards its first cell; also where nothing moves."""
-        contents = self.allowed_contents(line)
+        contents = [
+            (source, after)
+            for source, after in self.contents(line)
+            if all(value in self.allowed[cell] for cell, value in zip(line, after, strict=True))
+        ]
         columns = {}
         for index, cell in enumerate(line):
             for bit in range(self.width):
@@ -444,9 +436,6 @@ class Sets:
         """Return the boards with the content of each cell moved to its seat."""
         if seats == tuple(range(self.game.cells)):
             return boards
-        return self.careful(boards.substitute, self._moves_to(seats))
-
-    def _moves_to(self, seats: Seats) -> Diagram:
         if seats not in self._relabellings:
             self._relabellings[seats] = self.library.function.make_substitution(
                 [
@@ -457,14 +446,11 @@ class Sets:
                     for after in (False, True)
                 ]
             )
-        return self._relabellings[seats]
+        return self.careful(boards.substitute, self._relabellings[seats])
 
 
 def _inverse(seats: Seats) -> Seats:
-    found = [0] * len(seats)
-    for cell, seat in enumerate(seats):
-        found[seat] = cell
-    return tuple(found)
+    return tuple(seats.index(seat) for seat in range(len(seats)))
 
 
 def check_lines(game: Game, values: int) -> None:

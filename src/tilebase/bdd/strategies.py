@@ -231,17 +231,14 @@ class Checkpoints:
     def add(self, line: Line, held: Mapping[str, Diagram]) -> None:
         """Note a finished line; write a checkpoint if the last one is old.  Raises `StorageError`."""
         self._pending.append({"line": asdict(line)})
-        if self._is_due():
+        if self._save_clock.is_due(OFTEN, TIMES):
             self._write(held)
 
     def save(self, begun: Line, held: Mapping[str, Diagram]) -> None:
         """Write a checkpoint within a line if the last one is old.  Raises `StorageError`."""
-        if self._is_due():
+        if self._save_clock.is_due(OFTEN, TIMES):
             self._pending.append({"begun": asdict(begun)})
             self._write(held)
-
-    def _is_due(self) -> bool:
-        return self._save_clock.is_due(OFTEN, TIMES)
 
     def _write(self, held: Mapping[str, Diagram]) -> None:
         self._written += len(self._pending)
@@ -286,6 +283,7 @@ class Analysis:
         self.won: dict[str, Diagram] = {}
         self.won_afters: dict[str, Diagram] = {}
         self._checkpoints = checkpoints
+        self._finished = [] if checkpoints is None else checkpoints.lines
         self._loaded: dict[str, Diagram] = {}
         self._last = Line("", 0, 0.0)
         self._found: dict[Cells, bool] = {}
@@ -311,7 +309,8 @@ class Analysis:
     def _by_sum(self) -> None:
         game, layers = self.game, self.sets.layers()
         above = self._with_goal_sum(layers)
-        least = 0 if self.method.strong else min(game.sum(board) for board in self.starts)
+        begun = [game.sum(board) for board in self.starts]
+        least, latest = 0 if self.method.strong else min(begun), max(begun)
         most = max(layers, default=0) if game.horizon is None else game.last_sum
         totals = [total for total in sorted(layers, reverse=True) if least <= total <= most]
         costs = {total: math.sqrt(count) for total, count in boards_by_sum(game).items()}
@@ -331,12 +330,8 @@ class Analysis:
             if self._is_last():
                 return
             above.pop(total + 4, None)
-            if total > self._latest:
+            if total > latest:
                 self._note({str(other): states for other, states in above.items()})
-
-    @property
-    def _finished(self) -> list[Line]:
-        return [] if self._checkpoints is None else self._checkpoints.lines
 
     def _note(self, held: dict[str, Diagram]) -> None:
         """Note the line that was just finished, and what the others need."""
@@ -418,13 +413,11 @@ class Analysis:
             self._iterate(part)  # once: what follows a spawn is in another part
         else:
             began -= self._begin(part)
-            before = part.states
             while self._iterate(part):
                 if self._step is not None:
                     self._step(part.iterations)
-                if part.states == before or (not self.method.strong and self._verdict()):
+                if part.states == part.older or (not self.method.strong and self._verdict()):
                     break
-                before = part.states
                 if self._checkpoints is not None and part.held is not None:
                     so_far = Line(part.name, part.iterations, time.perf_counter() - began, peak=part.peak)
                     self._checkpoints.save(so_far, part.held | {STATES: part.states})
@@ -535,10 +528,6 @@ class Analysis:
         for _ in range(1 if game.start_afters else 2):
             begun = [after for board in begun for after in _first_spawns(game, board)]
         return begun
-
-    @cached_property
-    def _latest(self) -> int:
-        return max(self.game.sum(board) for board in self.starts)
 
     def _verdict(self) -> bool:
         """Return whether the winner wins, as far as is known: who spawns chooses the start too."""

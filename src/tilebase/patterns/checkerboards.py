@@ -35,15 +35,13 @@ from typing import Unpack
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding
 from tilebase.game.notation import count_of
-from tilebase.patterns.moves import Played, carried, moves_between, moves_text, with_drops
+from tilebase.patterns.moves import Played, carried, moves_between, moves_text, parse_moves, with_drops
 from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
 from tilebase.patterns.searching import ANY, Effort, find_path
 from tilebase.patterns.tallies import BitRows, Rows, mirrored
 from tilebase.runtime.resources import Use
 
 COLOURINGS = (2, 4)
-MIRRORED = {"U": "L", "L": "U", "D": "R", "R": "D"}
-"""The slide that a slide becomes if the board is mirrored in the main diagonal."""
 MOST_CELLS = 2_000
 """Cells of a board whose witness is made; on 2 x 999 that takes some seconds."""
 MOST_POSITIONS = 1_000_000
@@ -179,13 +177,11 @@ def checkerboard(
 # -- deciding ------------------------------------------------------------------------------------------
 
 
-def decide(
-    rules: Rules, colouring: int, effort: Effort = ANY, *, search: bool = False, most: int = MOST_POSITIONS
-) -> Checkerboard:
+def decide(rules: Rules, colouring: int, effort: Effort = ANY, *, search: bool = False) -> Checkerboard:
     """Return whether a checkerboard is reachable: by theorem, by construction, or by search.
 
     If the drops help, a theorem or a construction decides every size.  In a deterministic game the search
-    begins on the empty board, and gives up after `most` positions, or if time runs out.  With `search`,
+    begins on the empty board, and gives up after `MOST_POSITIONS`, or if time runs out.  With `search`,
     theorems and constructions are not asked; if the drops help, the search goes back from the checkerboard,
     for `BACK_SECONDS` if there is no other limit.  If nothing decides, the verdict is None.  Raises
     `UsageError`.
@@ -205,7 +201,7 @@ def decide(
     if moves is not None:
         return Checkerboard(rules, colouring, True, _construction(rules), moves)
     try:  # only deterministic games are left
-        moves = find_sequence(rules, colouring, effort, most)
+        moves = find_sequence(rules, colouring, effort)
     except ResourceError as error:
         return Checkerboard(rules, colouring, None, f"no theorem speaks, and {error}")
     reason = "an exhaustive search from the empty board finds " + ("these moves" if moves else "none")
@@ -266,26 +262,25 @@ def _construction(rules: Rules) -> str:
 # -- searching -----------------------------------------------------------------------------------------
 
 
-def find_sequence(
-    rules: Rules, colouring: int, effort: Effort = ANY, most: int = MOST_POSITIONS
-) -> tuple[Move, ...] | None:
+def find_sequence(rules: Rules, colouring: int, effort: Effort = ANY) -> tuple[Move, ...] | None:
     """Return a sequence of moves to a checkerboard; None if an exhaustive search finds no such sequence.
 
-    States are visited by the number of drops.  Raises `ResourceError` after `most` states, or if time runs
-    out.
+    States are visited by the number of drops.  Raises `ResourceError` after `MOST_POSITIONS` states, or if
+    time runs out.
 
     >>> find_sequence(Rules(1, 4), 2) is None
     True
     """
     if rules.rows > rules.columns:
-        found = find_sequence(mirrored(rules), colouring, effort, most)
+        found = find_sequence(mirrored(rules), colouring, effort)
         return None if found is None else mirror(mirrored(rules), found)
     board = BitRows(rules)
 
     def step(state: Rows) -> Iterable[Rows]:
         return (found for after in board.slides(state) for found in board.every_drop(after))
 
-    path = find_path(board.every_drop(board.empty), [board.checkerboard(colouring)], step, effort, most)
+    first, goals = board.every_drop(board.empty), [board.checkerboard(colouring)]
+    path = find_path(first, goals, step, effort, MOST_POSITIONS)
     if path is None:
         return None
     states = [tuple(tile for row in state for tile in board.decode(row)) for state in path]
@@ -304,21 +299,25 @@ def construct(rules: Rules, colouring: int) -> tuple[Move, ...] | None:
     >>> moves_text(Rules(1, 3), construct(Rules(1, 3), 2))
     '(1,1)R(1,1)L(1,2)R(1,1)'
     """
-    rows, columns = rules.rows, rules.columns
     if rules.drops == (1, 2) and rules.convention is None:
-        return row_by_row(rows, columns, colouring)
-    for convention in ("rows", "columns"):
-        if rules.convention in (None, convention) or 1 in (rows, columns):  # on a line both are the same
-            sides = (rows, columns) if convention == "rows" else (columns, rows)
-            slides = deterministic_slides(*sides, colouring)
-            if slides is not None:
-                across = slides if convention == "rows" else "".join(MIRRORED[slide] for slide in slides)
-                return with_drops(Rules(rows, columns, most=2, convention=convention), across)
-    if rules.convention is None and colouring == 2 and rows * columns % 2:
-        if rows == 3 and columns > 1:
-            return three_rows(columns)
-        if columns == 3 and rows > 1:
-            return mirror(Rules(3, rows), three_rows(rows))
+        return row_by_row(rules.rows, rules.columns, colouring)
+    moves = _by_rows(rules, colouring)
+    if moves is not None:
+        return moves
+    across = mirrored(rules)
+    moves = _by_rows(across, colouring)
+    return None if moves is None else mirror(across, moves)
+
+
+def _by_rows(rules: Rules, colouring: int) -> tuple[Move, ...] | None:
+    """As `construct`, without games that drop by columns, and without those of three columns."""
+    rows, columns = rules.rows, rules.columns
+    if rules.convention != "columns" or 1 in (rows, columns):  # on a line both conventions are the same
+        slides = deterministic_slides(rows, columns, colouring)
+        if slides is not None:
+            return with_drops(Rules(rows, columns, most=2, convention="rows"), slides)
+    if rules.convention is None and colouring == 2 and rows == 3 and columns > 1 and columns % 2:
+        return three_rows(columns)
     return None
 
 
@@ -379,12 +378,12 @@ def three_rows(columns: int) -> tuple[Move, ...]:
     if columns < 3 or not columns % 2:
         raise UsageError(f"three rows of {columns} cells: the number of columns has to be odd, and 3 or more")
     last = columns
-    moves = _moves(columns, (1, 1), "D", (1, 1), "D", (1, 1), "D", (1, 2), "D", (1, 2), "D", (2, 2))
+    moves = "(1,1)D(1,1)D(1,1)D(1,2)D(1,2)D(2,2)"
     for k in range(0, columns - 3, 2):
-        moves += _moves(columns, "U", (3, k + 2), "D", (1, k + 1), "R", (3, 1), "L", (1, last), "R", (1, 1))
-        moves += _moves(columns, "U", (1, 2), "L", (1, last), "D", (2, last), "L", (2, k + 4))
-    moves += _moves(columns, "U", (3, last - 1), "D", (1, last - 2), "R", (1, 1), "L", (1, last))
-    return moves + _moves(columns, "R", (2, 1), "U", (2, 1), "D", (1, 1))
+        moves += f"U(3,{k + 2})D(1,{k + 1})R(3,1)L(1,{last})R(1,1)"
+        moves += f"U(1,2)L(1,{last})D(2,{last})L(2,{k + 4})"
+    moves += f"U(3,{last - 1})D(1,{last - 2})R(1,1)L(1,{last})R(2,1)U(2,1)D(1,1)"
+    return parse_moves(Rules(3, columns), moves)
 
 
 def row_by_row(rows: int, columns: int, colouring: int) -> tuple[Move, ...]:
@@ -409,13 +408,6 @@ def row_by_row(rows: int, columns: int, colouring: int) -> tuple[Move, ...]:
             exponent = 1 + (final + column + colouring // 2 - 1) % 2
             moves += [Drop(row * columns, exponent), "R" if column else "DU"[made % 2]]
     return tuple(moves[:-1])
-
-
-def _moves(columns: int, *words: str | tuple[int, int]) -> tuple[Move, ...]:
-    """Return slides, and drops given by row and column from 1, as moves."""
-    return tuple(
-        word if isinstance(word, str) else Drop((word[0] - 1) * columns + word[1] - 1) for word in words
-    )
 
 
 def mirror(rules: Rules, moves: tuple[Move, ...]) -> tuple[Move, ...]:

@@ -301,19 +301,15 @@ def check_lemmas(
 def check_rules(rules: Rules, *, most_sum: int | None = None, **use: Unpack[Use]) -> tuple[LemmaCheck, ...]:
     """Check the same of any rules without a convention: the lemmas are about drops on any empty cell."""
     allowed, bound = Allowance.of(**use), _check_request(rules, most_sum)
-    tallies = {lemma.number: _Tally(rules, lemma) for lemma in LEMMAS if lemma.is_about(rules)}
+    tallies = [_Tally(rules, lemma) for lemma in LEMMAS]
     by_about: dict[About, list[_Tally]] = {}
-    for tally in tallies.values():
-        by_about.setdefault(tally.lemma.about, []).append(tally)
+    for tally in tallies:
+        if tally.stated:
+            by_about.setdefault(tally.lemma.about, []).append(tally)
     for about, arguments in _occasions(rules, most_sum, bound, Pace(allowed.progress, "positions")):
         for tally in by_about.get(about, ()):
             tally.see(arguments)
-    return tuple(
-        tallies[lemma.number].result()
-        if lemma.number in tallies
-        else LemmaCheck(lemma, lemma.title, False, 0, 0, "")
-        for lemma in LEMMAS
-    )
+    return tuple(tally.result() for tally in tallies)
 
 
 def _check_request(rules: Rules, most_sum: int | None) -> Counter[int]:
@@ -349,7 +345,7 @@ class _Tally:
     """What was found about one lemma so far."""
 
     def __init__(self, rules: Rules, lemma: Lemma) -> None:
-        self.rules, self.lemma = rules, lemma
+        self.rules, self.lemma, self.stated = rules, lemma, lemma.is_about(rules)
         self.checked = self.failures = 0
         self.first = ""
 
@@ -364,7 +360,7 @@ class _Tally:
 
     def result(self) -> LemmaCheck:
         title = self.lemma.title_for(self.rules)
-        return LemmaCheck(self.lemma, title, True, self.checked, self.failures, self.first)
+        return LemmaCheck(self.lemma, title, self.stated, self.checked, self.failures, self.first)
 
 
 def occasion_text(rules: Rules, about: About, arguments: tuple[Any, ...]) -> str:
@@ -386,7 +382,6 @@ def occasion_text(rules: Rules, about: About, arguments: tuple[Any, ...]) -> str
 
 
 def _occasions(rules: Rules, most_sum: int | None, bound: Counter[int], pace: Pace) -> Iterator[Occasion]:
-    """Yield every occasion on a board."""
     seen, share, all_of_them = 0, 0, bound.total()
     for layer in explore(rules, most_sum=most_sum):
         for number, occasion in enumerate(_of_layer(rules, layer)):

@@ -130,7 +130,6 @@ def check_sides(rules: Rules) -> None:
 
 
 def _attempt(rows: int, columns: int, width: int, effort: Effort) -> tuple[Onward, tuple[Move, ...] | None]:
-    """Return one search for a game."""
     flipped = should_flip(rows, columns)
     height, length = (columns, rows) if flipped else (rows, columns)
     free = min(max(length // 2, 2), height) if length % 2 == 0 else height
@@ -217,8 +216,7 @@ def row_moves(row: int, columns: int) -> Iterator[Move]:
     beside it, and a slide to the left brings both.  The last 2 falls at the right edge.
     """
     above, here, right = (row - 1) * columns, row * columns, columns - 1
-    for cell in (here + right, here + right):
-        yield from (Drop(cell), "L")
+    yield from (Drop(here + right), "L") * 2
     for _ in range(columns // 2 - 1):
         for cell, slide in ((above + right, "D"), (above + right, "D"), (here + right - 1, "L")):
             yield from (Drop(cell), slide)
@@ -251,14 +249,12 @@ def game_by_filling(rules: Rules, goal: Position, effort: Effort) -> tuple[Move,
     fits = rules.cells >= LEAST_CELLS and max(rules.rows, rules.columns) <= MOST_SIDE
     if not (even and fits and 0 not in goal and max(goal) <= 3 and rules.convention is None):
         return None
-    more = 2 * drops_made(goal) - 3 * rules.cells
-    if not -LEAST_CELLS <= more <= 2 * MOST_DROPS:
+    total, largest = drops_made(goal), max(goal)
+    if not -LEAST_CELLS <= 2 * total - 3 * rules.cells <= 2 * MOST_DROPS:
         return None  # about as many 2s as 4s are on a filled board
     filled = fill(Rules(rules.rows, rules.columns, most=2), effort)
-    if filled.last is None or filled.moves is None:
-        return None
-    total, largest = drops_made(goal), max(goal)
-    if total - drops_made(filled.last) > MOST_DROPS:
+    last = filled.last
+    if filled.moves is None or last is None or total - drops_made(last) > MOST_DROPS:
         return None
 
     def step(position: Position) -> Iterator[Position]:
@@ -269,7 +265,7 @@ def game_by_filling(rules: Rules, goal: Position, effort: Effort) -> tuple[Move,
 
     wanted = {tuple(goal[cell] for cell in image): image for image in rules.symmetries}
     try:
-        path = find_path([filled.last], list(wanted), step, effort, MOST_POSITIONS)
+        path = find_path([last], list(wanted), step, effort, MOST_POSITIONS)
     except ResourceError:
         return None  # which proves nothing
     if path is None:

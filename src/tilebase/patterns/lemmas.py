@@ -21,14 +21,14 @@ board.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise
 from typing import Literal
 
 from tilebase.errors import UsageError
-from tilebase.patterns.rules import Drop, Position, Rules, drop, push
+from tilebase.patterns.rules import DIRECTIONS, Drop, Position, Rules, drop, pull, push
 
 About = Literal["position", "afterstate", "following", "drop", "axis", "line"]
 MOST_LENGTH = 30
@@ -137,12 +137,7 @@ def some_side_has_no_tiles(rules: Rules, position: Position, _direction: str) ->
     Corollary 4: the cells "above, below, left, right" of empty cells cannot all have tiles among them.
     The four pairs may be in different places of the board.  Not promised: anything after a drop.
     """
-    return not all(
-        any(
-            not one and other for line in _lines_of(rules, position, towards) for one, other in pairwise(line)
-        )
-        for towards in "UDLR"
-    )
+    return any(no_tile_above_empty(rules, position, towards) for towards in DIRECTIONS)
 
 
 def twos_meet_on_one_axis(rules: Rules, position: Position, _direction: str) -> bool:
@@ -170,13 +165,8 @@ def large_tiles_need_space(rules: Rules, position: Position) -> bool:
     large.  So N(k - 1) is at least N(k) + 1.  From N(1), at most the number of cells, the corollary follows;
     with drops of 4 from N(2).  Not promised: the converse; many positions that satisfy it are not reachable.
     """
-    smaller, values = 0, sorted(position)
-    for at, exponent in enumerate(values):
-        if at and exponent > values[at - 1]:
-            smaller = at
-        if smaller < exponent - max(rules.drops):
-            return False
-    return True
+    values = sorted(position)  # the index of an exponent is then the number of cells that hold less
+    return all(values.index(exponent) >= exponent - max(rules.drops) for exponent in set(position))
 
 
 def lines_are_bitonic(rules: Rules, position: Position, axis: str) -> bool:
@@ -238,8 +228,7 @@ def no_twos_across(rules: Rules, position: Position, direction: str, _following:
     Lemma 9e.  As in 9d, the position is that before the drop.
     """
     lines = _lines_of(rules, position, _across(direction))
-    first = 0 if direction in "LU" else -1
-    others = [line for line in lines if line is not lines[first]]
+    others = lines[1:] if direction in "LU" else lines[:-1]
     return not any(_has_pair(line, 1) for line in others)
 
 
@@ -339,8 +328,8 @@ def alternating_line_sources(length: int) -> frozenset[Position]:
         undropped = [(*line[:cell], 0, *line[cell + 1 :]) for cell in range(length) if line[cell] == 1]
         for start in {line, *undropped} - found:
             found.add(start)
-            waiting += lines_before(start)
-            waiting += [source[::-1] for source in lines_before(start[::-1])]
+            waiting += pull(start)
+            waiting += [source[::-1] for source in pull(start[::-1])]
     return frozenset(found)
 
 
@@ -367,19 +356,6 @@ def alternating_line_steps(length: int) -> dict[Position, set[Position]]:
     for line, later in steps.items():
         later.discard(line)
     return steps
-
-
-def lines_before(line: Position) -> Iterator[Position]:
-    """Yield the lines of 2s and 4s that a slide to the left turns into this line, itself included."""
-    if not _has_no_gap(line):
-        return
-    choices = [((value,), (1, 1)) if value == 2 else ((value,),) for value in line if value]
-    for choice in product(*choices):
-        tiles = tuple(value for part in choice for value in part)
-        if push(tiles + (0,) * (len(line) - len(tiles)), 2) == line:
-            for cells in combinations(range(len(line)), len(tiles)):
-                at = dict(zip(cells, tiles, strict=True))
-                yield tuple(at.get(cell, 0) for cell in range(len(line)))
 
 
 # -- lines -------------------------------------------------------------------------------------------
@@ -434,15 +410,13 @@ def _encloses(between: tuple[Position, ...]) -> bool:
 
 
 @lru_cache
-def _border(rules: Rules) -> tuple[int, ...]:
-    """Return the cells at the border."""
-    ends = {line[at] for lines in rules.lines.values() for line in lines for at in (0, -1)}
-    return tuple(sorted(ends))
+def _border(rules: Rules) -> frozenset[int]:
+    return frozenset(line[0] for lines in rules.lines.values() for line in lines)
 
 
 @lru_cache
-def _corners(rules: Rules) -> tuple[int, ...]:
-    return tuple({0, rules.columns - 1, rules.cells - rules.columns, rules.cells - 1})
+def _corners(rules: Rules) -> frozenset[int]:
+    return frozenset({0, rules.columns - 1, rules.cells - rules.columns, rules.cells - 1})
 
 
 LEMMAS = (

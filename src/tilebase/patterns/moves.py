@@ -163,10 +163,9 @@ def carried(
     """
     direction = {line: name for name, lines in (onto or rules).lines.items() for line in lines}
     slides = {
-        name: direction[line]
+        name: direction[tuple(to[cell] for cell in lines[0])]
         for name, lines in rules.lines.items()
         if len(lines[0]) > 1  # along a line of one cell nothing slides
-        for line in [tuple(to[cell] for cell in lines[0])]
     }
     for move in moves:
         yield slides[move] if isinstance(move, str) else Drop(to[move.cell], move.exponent)

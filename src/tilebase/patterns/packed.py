@@ -17,10 +17,9 @@ number of complete rows below.
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +30,9 @@ from tilebase._kernels.packed import packed
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.notation import count_of, tile_text
 from tilebase.patterns.moves import carried, replay
-from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, drops_made
+from tilebase.patterns.rules import DIRECTIONS, Drop, Move, Position, Rules, drops_made
 from tilebase.patterns.searching import ANY, Effort
+from tilebase.runtime.progress import Pace
 
 MOST_CODES = 1 << 24
 """Most contents of a line: its tables have 21 bytes for each."""
@@ -41,8 +41,8 @@ TIME_OUT = "time ran out: allow more time"
 FEWEST_SLOTS = 1 << 12
 WIDTHS = (300, 3000, 30_000)
 """How many positions of each layer the narrow searches of `decide_back` keep, one after the other."""
-LEAVES = 4
-"""How many positions they look for before each position."""
+LEAVES, MANY_LEAVES = 4, 16
+"""How many positions they look for before each position, and how many a narrow `search_back` looks for."""
 CHUNK = 4096
 """Positions between two looks at the clock."""
 CHOICES = 50_000
@@ -74,7 +74,7 @@ class _Layers(ABC):
         self.random = np.random.default_rng(effort.seed)
         self.kept: dict[int, Words] = {}
         self.tables: dict[int, Table] = {}  # the layers that are not complete yet
-        self.pace = effort.pace("positions")
+        self.pace = Pace(effort.progress, "positions")
         self.done, self.exhaustive, self.reason = 0, True, ""
 
     @abstractmethod
@@ -180,10 +180,8 @@ class Backward:
 
     Attributes
     ----------
-    rules, goals:
-        The game and the positions that were asked for.
     reachable:
-        Whether one of them can be reached, with the player to move; None if the search did not decide it.
+        Whether a goal can be reached, with the player to move; None if the search did not decide it.
     moves:
         A game that ends with one of the goals.
     layers:
@@ -191,20 +189,15 @@ class Backward:
     exhaustive:
         Whether the layers have every position from which a goal can be reached, one of each set of symmetric
         ones.  (Positions that have nothing before them are left out.)
-    seconds:
-        Time for it.
     reason:
         Why it is not decided.
     """
 
-    rules: Rules
-    goals: tuple[Position, ...]
     reachable: bool | None
     moves: tuple[Move, ...] | None
     layers: dict[int, int]
     exhaustive: bool
-    seconds: float
-    reason: str = ""
+    reason: str
 
     @property
     def positions(self) -> int:
@@ -218,7 +211,6 @@ def search_back(
     effort: Effort = ANY,
     *,
     width: int | None = None,
-    leaves: int = 16,
 ) -> Backward:
     """Decide whether one of some positions can be reached, and find a game that ends with it.
 
@@ -232,8 +224,6 @@ def search_back(
         The memory for the layers, the time after which the search stops, and the seed of a narrow search.
     width:
         The most positions that are kept of a layer.  None: all of them.
-    leaves:
-        In a narrow search, how many positions are looked for before each position.
 
     Raises
     ------
@@ -244,14 +234,14 @@ def search_back(
 
     >>> rules = Rules(2, 2)
     >>> found = search_back(rules, [(2, 1, 1, 2)])
-    >>> found.reachable, replay(rules, found.moves)[-1] == found.goals[0]
-    (True, True)
+    >>> found.reachable, replay(rules, found.moves)[-1]
+    (True, (2, 1, 1, 2))
     >>> search_back(rules, [(4, 4, 4, 4)]).reachable
     False
     """
     ends = tuple(goals)
     boards = make_boards(rules, check_goals(rules, ends))
-    return _Back(rules, ends, boards, width, leaves, effort).run()
+    return _Back(rules, ends, boards, width, MANY_LEAVES, effort).run()
 
 
 def decide_back(rules: Rules, goals: Iterable[Position], effort: Effort = ANY) -> Backward:
@@ -259,20 +249,17 @@ def decide_back(rules: Rules, goals: Iterable[Position], effort: Effort = ANY) -
 
     The result is that of the last search that was made.
     """
-    began, ends, found = time.perf_counter(), tuple(goals), None
+    ends = tuple(goals)
     base = check_goals(rules, ends)
-    boards = None
+    found = Backward(None, None, {}, False, TIME_OUT)
+    if effort.left < 0:
+        return found
+    boards = make_boards(rules, base)
     for width in (*WIDTHS, None):
-        if effort.left < 0:
-            break
-        boards = boards or make_boards(rules, base)
         found = _Back(rules, ends, boards, width, LEAVES, effort).run()
-        if found.reachable is not None:
+        if found.reachable is not None or effort.left < 0:
             break
-    spent = time.perf_counter() - began
-    if found is None:
-        return Backward(rules, ends, None, None, {}, False, spent, TIME_OUT)
-    return replace(found, seconds=spent)
+    return found
 
 
 class _Back(_Layers):
@@ -288,7 +275,6 @@ class _Back(_Layers):
 
     def run(self) -> Backward:
         """Go back until a layer is empty, a first position of a game is found, or the search is given up."""
-        began = time.perf_counter()
         ends: dict[int, list[Position]] = {}
         for goal in self.goals:
             ends.setdefault(drops_made(goal), []).append(goal)
@@ -302,8 +288,7 @@ class _Back(_Layers):
             self.reason = f"no game was found among {self.width:,} positions of each layer"
         moves = self._game(begun[0]) if begun else None
         layers = {layer: len(keys) for layer, keys in self.kept.items() if len(keys)}
-        spent = time.perf_counter() - began
-        return Backward(self.rules, self.goals, reachable, moves, layers, exhaustive, spent, self.reason)
+        return Backward(reachable, moves, layers, exhaustive, self.reason)
 
     def _next(self, layer: int) -> list[int]:
         return [layer - (1 << exponent >> 1) for exponent in self.rules.drops]
@@ -320,19 +305,16 @@ class _Back(_Layers):
     # -- the game that was found ---------------------------------------------------------------------
 
     def _firsts(self, units: int) -> list[Position]:
-        """Return the positions of a layer that are the first of a game."""
-        exponent = units.bit_length()
-        if units not in self.kept or 1 << exponent >> 1 != units or exponent not in self.rules.drops:
+        """Return the positions of layer 1 or 2 that are the first of a game: one 2, or one 4."""
+        if units not in self.kept:
             return []
-        firsts = [after for new, after in self.rules.spawns(self.rules.empty) if new.exponent == exponent]
+        firsts = [after for new, after in self.rules.spawns(self.rules.empty) if new.exponent == units]
         return [after for after, known in zip(firsts, self._are_kept(firsts, units), strict=True) if known]
 
     def _game(self, units: int) -> tuple[Move, ...]:
         """Return a game through the layers to a goal."""
         state = self._firsts(units)[0]
-        found: list[Move] = [
-            next(new for new, after in self.rules.spawns(self.rules.empty) if after == state)
-        ]
+        found: list[Move] = [Drop(state.index(units), units)]
         goals = {self.rules.canonical(goal) for goal in self.goals}
         while self.rules.canonical(state) not in goals:
             slide, new, state = next(self._on(state))
@@ -359,7 +341,6 @@ class _Back(_Layers):
                         yield slide, new, then
 
     def _are_kept(self, positions: list[Position], units: int) -> list[bool]:
-        """Return whether each of some positions is in a layer."""
         keys = self.kept.get(units)
         if keys is None or not len(keys) or not positions:
             return [False] * len(positions)

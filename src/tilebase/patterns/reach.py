@@ -10,28 +10,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import combinations, product
 from typing import Unpack
 
-from tilebase.errors import BoardError, ResourceError
+from tilebase.errors import BoardError
 from tilebase.game.findings import VERDICTS, Finding
 from tilebase.game.notation import count_of, exponent_of, tile_text
 from tilebase.patterns.filling import game_by_filling
 from tilebase.patterns.moves import Played, replay
 from tilebase.patterns.packed import Backward, check_goals, decide_back
-from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, parse_drops, push
+from tilebase.patterns.rules import Move, Position, Rules, before_slides, parse_drops
 from tilebase.patterns.searching import Effort
 from tilebase.runtime.resources import Use
-
-MOST_BEFORE = 200_000
-"""Most positions before an afterstate, and most lines before a line, that are listed."""
-
-TOO_MANY_BEFORE = (
-    f"more than {MOST_BEFORE:,} positions can be before this afterstate: ask for a board after a drop instead"
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,10 +121,8 @@ def reach(
     game = None if afterstate else game_by_filling(rules, position, effort)
     if game is not None:
         return Reach(rules, position, False, True, game, "", 0, time.perf_counter() - began)
-    goals = list(before_slides(rules, position)) if afterstate else [position]
-    found = None
-    if goals:
-        found = decide_back(rules, goals, effort)
+    goals = before_slides(rules, position) if afterstate else [position]
+    found = decide_back(rules, goals, effort) if goals else None
     return _result(rules, position, afterstate, found, time.perf_counter() - began)
 
 
@@ -175,72 +163,12 @@ def crowded(rules: Rules, position: Position) -> str:
     drops of 4 it needs k - 2.
     """
     spare = rules.drops[-1]
-    for value in sorted(set(position) - {0}):
+    for value in sorted(set(position)):
         lower = sum(1 for other in position if other < value)
-        if value > spare and lower < value - spare:
+        if lower < value - spare:
             tile = tile_text(value)
             return (
                 f"beside a tile {tile}, at least {count_of(value - spare, 'cell')} must be empty or hold a "
                 f"smaller tile; this board has {lower}"
             )
     return ""
-
-
-# -- slides backwards ---------------------------------------------------------------------------------
-
-
-def before_slides(rules: Rules, position: Position) -> Iterator[Position]:
-    """Yield the positions that a slide turns into this one, each once.
-
-    Raises `ResourceError` if too many.
-    """
-    known: set[Position] = set()
-    for direction in DIRECTIONS:
-        lines = rules.lines[direction]
-        choices = [pull(tuple(position[cell] for cell in line)) for line in lines]
-        if math.prod(len(choice) for choice in choices) > MOST_BEFORE:
-            raise ResourceError(TOO_MANY_BEFORE)
-        for chosen in product(*choices):
-            before = [0] * rules.cells
-            for line, content in zip(lines, chosen, strict=True):
-                for cell, value in zip(line, content, strict=True):
-                    before[cell] = value
-            found = tuple(before)
-            if found != position and found not in known:
-                known.add(found)
-                yield found
-
-
-@lru_cache(maxsize=1 << 16)
-def pull(line: Position) -> tuple[Position, ...]:
-    """Return the lines that a slide towards the first cell turns into this one.
-
-    Raises `ResourceError` if they may be too many.
-
-    >>> pull((2, 0))
-    ((0, 2), (1, 1), (2, 0))
-    """
-    tiles = [value for value in line if value]
-    free = len(line) - len(tiles)
-    if any(line[len(tiles) :]):
-        return ()
-    found = set()
-    split = [at for at, value in enumerate(tiles) if value > 1]
-    ways = (math.comb(len(split), more) * math.comb(len(line), len(tiles) + more) for more in range(free + 1))
-    if sum(ways) > MOST_BEFORE:
-        raise ResourceError(TOO_MANY_BEFORE)
-    for count in range(min(free, len(split)) + 1):
-        for halved in combinations(split, count):
-            parts = [
-                part
-                for at, value in enumerate(tiles)
-                for part in ([value - 1] * 2 if at in halved else [value])
-            ]
-            if push(tuple(parts) + (0,) * (len(line) - len(parts))) != line:
-                continue
-            for places in combinations(range(len(line)), len(parts)):
-                content = [0] * len(line)
-                for place, part in zip(places, parts, strict=True):
-                    content[place] = part
-                found.add(tuple(content))
-    return tuple(sorted(found))

@@ -8,12 +8,14 @@ The engines of the other packages hold a board in 64 bits.  Here a board has as 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import combinations, product
 from typing import NamedTuple
 
-from tilebase.errors import UsageError, check_first
+from tilebase.errors import ResourceError, UsageError, check_first
 from tilebase.game.grid import Grid, grid_of, parse_shape
 
 Position = tuple[int, ...]
@@ -21,6 +23,11 @@ DIRECTIONS = ("U", "D", "L", "R")
 CONVENTIONS = ("rows", "columns")
 """Where a deterministic game drops: the topmost, then leftmost empty cell; or the leftmost, then topmost."""
 MOST_CELLS = 10_000
+MOST_BEFORE = 200_000
+"""Most positions before an afterstate, and most lines before a line, that are listed."""
+TOO_MANY_BEFORE = (
+    f"more than {MOST_BEFORE:,} positions can be before this afterstate: ask for a board after a drop instead"
+)
 
 
 class Drop(NamedTuple):
@@ -141,12 +148,6 @@ class Rules:
         """Return the smallest of the images of a position."""
         return min(tuple(position[cell] for cell in permutation) for permutation in self.symmetries)
 
-    def is_stuck(self, position: Position) -> bool:
-        """Return whether no slide moves anything: the board is full and no neighbours are equal."""
-        return 0 not in position and not any(
-            position[one] == position[other] for one, other in self.grid.neighbours
-        )
-
     # -- words ---------------------------------------------------------------------------------------
 
     def text(self, position: Position) -> str:
@@ -238,3 +239,59 @@ def push(line: Position, most: int | None = None) -> Position | None:
         if merges and most is not None and pushed[-1] > most:
             return None
     return tuple(pushed) + (0,) * (len(line) - len(pushed))
+
+
+# -- slides backwards ---------------------------------------------------------------------------------
+
+
+def before_slides(rules: Rules, position: Position) -> list[Position]:
+    """Return the positions that a slide turns into this one.  Raises `ResourceError` if they are too many."""
+    found: dict[Position, None] = {}
+    for direction in DIRECTIONS:
+        lines = rules.lines[direction]
+        choices = [pull(tuple(position[cell] for cell in line)) for line in lines]
+        if math.prod(len(choice) for choice in choices) > MOST_BEFORE:
+            raise ResourceError(TOO_MANY_BEFORE)
+        for chosen in product(*choices):
+            before = [0] * rules.cells
+            for line, content in zip(lines, chosen, strict=True):
+                for cell, value in zip(line, content, strict=True):
+                    before[cell] = value
+            found[tuple(before)] = None
+    found.pop(position, None)  # what rests
+    return list(found)
+
+
+@lru_cache(maxsize=1 << 16)
+def pull(line: Position) -> tuple[Position, ...]:
+    """Return the lines that a slide towards the first cell turns into this one.
+
+    Raises `ResourceError` if they may be too many.
+
+    >>> pull((2, 0))
+    ((0, 2), (1, 1), (2, 0))
+    """
+    tiles = [value for value in line if value]
+    free = len(line) - len(tiles)
+    if any(line[len(tiles) :]):
+        return ()
+    found = set()
+    split = [at for at, value in enumerate(tiles) if value > 1]
+    ways = (math.comb(len(split), more) * math.comb(len(line), len(tiles) + more) for more in range(free + 1))
+    if sum(ways) > MOST_BEFORE:
+        raise ResourceError(TOO_MANY_BEFORE)
+    for count in range(min(free, len(split)) + 1):
+        for halved in combinations(split, count):
+            parts = [
+                part
+                for at, value in enumerate(tiles)
+                for part in ([value - 1] * 2 if at in halved else [value])
+            ]
+            if push(tuple(parts) + (0,) * (len(line) - len(parts))) != line:
+                continue
+            for places in combinations(range(len(line)), len(parts)):
+                content = [0] * len(line)
+                for place, part in zip(places, parts, strict=True):
+                    content[place] = part
+                found.add(tuple(content))
+    return tuple(sorted(found))

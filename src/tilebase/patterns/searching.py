@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Self, TypeVar, Unpack
 
 from tilebase.errors import ResourceError, UsageError
-from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 
 State = TypeVar("State", bound=Hashable)
@@ -48,10 +47,6 @@ class Effort(Allowance):
     def for_seconds(self, seconds: float) -> Self:
         """Return the same for so many seconds from now."""
         return replace(self, deadline=time.perf_counter() + seconds)
-
-    def pace(self, unit: str) -> Pace:
-        """Return what tells the progress."""
-        return Pace(self.progress, unit)
 
 
 ANY = Effort(memory=4 << 30, threads=1)

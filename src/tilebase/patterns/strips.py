@@ -6,7 +6,6 @@ It is SVG that stands alone, without scripts; the same game always gives the sam
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
 from tilebase.errors import UsageError
 from tilebase.game.board import DARK, EMPTY, GRID, ink_color, tile_color
@@ -25,7 +24,7 @@ STRIP_WIDTH = 1010
 """The width of a strip in pixels."""
 
 
-def draw_strip(rules: Rules, moves: Sequence[Move], title: str = "") -> str:
+def draw_strip(rules: Rules, moves: Sequence[Move]) -> str:
     """Return a game as a strip of boards, one after each drop, and the last one: an SVG document.
 
     Above each board stands its number and the slide that leads to it; the tile that was dropped has a frame.
@@ -63,8 +62,7 @@ def draw_strip(rules: Rules, moves: Sequence[Move], title: str = "") -> str:
         parts[-1] += _strip_board(scale, move, positions[number + 1])
     size = 16 + columns * step, 8 + rows * rise
     drops = sum(isinstance(move, Drop) for move in moves)
-    named = f"{rules}: a game of {len(moves) - drops} slides and {drops} drops"
-    return _document(*size, title or named, parts)
+    return _document(*size, f"{rules}: a game of {len(moves) - drops} slides and {drops} drops", parts)
 
 
 def _strip_board(scale: Scale, move: Move, position: Position) -> str:
@@ -96,12 +94,6 @@ class Scale:
         step = self.side + self.gap
         return self.gap + column * step + self.side // 2, self.gap + row * step + self.side // 2
 
-    def text(self, exponent: int) -> tuple[str, int]:
-        """Return the text of a tile, and the size of its font."""
-        word = str(1 << exponent)
-        # A digit is 0.56 of the font size wide; the text may fill 0.82 of the cell.
-        return word, min(round(self.side * 0.62), round(0.82 * self.side / (0.56 * len(word))))
-
     def definitions(self, positions: Iterable[Position]) -> str:
         """Return the empty board ``b``, the tiles ``t1``, ``t2`` ..., and the frame ``n`` of a new tile."""
         exponents = sorted({value for position in positions for value in position if value})
@@ -124,8 +116,9 @@ class Scale:
         )
 
     def _tile(self, exponent: int) -> str:
-        fill = tile_color(exponent)
-        word, size = self.text(exponent)
+        word, fill = str(1 << exponent), tile_color(exponent)
+        # A digit is 0.56 of the font size wide; the text may fill 0.82 of the cell.
+        size = min(round(self.side * 0.62), round(0.82 * self.side / (0.56 * len(word))))
         return self._square(0, 0, fill) + (
             f'<text y="{0.36 * size:.3g}" font-size="{size}" fill="{ink_color(fill)}">{word}</text>'
         )
@@ -135,6 +128,6 @@ def _document(width: int, height: int, title: str, parts: Iterable[str]) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" role="img" font-family="{FONT}" font-weight="bold" text-anchor="middle">'
-        f"<title>{escape(title)}</title><style>.n{{font-size:13px;text-anchor:start;fill:{DARK}}}</style>"
+        f"<title>{title}</title><style>.n{{font-size:13px;text-anchor:start;fill:{DARK}}}</style>"
         f'<rect width="{width}" height="{height}" rx="8" fill="{PAPER}"/>{chr(10).join(parts)}</svg>\n'
     )

@@ -38,6 +38,7 @@ from typing import Unpack
 from tilebase.errors import ResourceError
 from tilebase.patterns.rules import Rules, parse_rules, push
 from tilebase.patterns.searching import ANY, Effort
+from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Use
 
 Rows = tuple[int, ...]
@@ -153,7 +154,7 @@ class _Count:
     def __init__(self, rules: Rules, effort: Effort, most: int) -> None:
         self._rules, self._effort, self._most = rules, effort, most
         self._board = BitRows(rules)
-        self._pace = effort.pace("states")
+        self._pace = Pace(effort.progress, "states")
         self._positions = self._largest = 0
 
     def run(self) -> Tally:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -147,13 +147,11 @@ def formatter(write: Callable[[float], str]) -> Any:
     return FuncFormatter(lambda value, _: write(value))
 
 
-def whole_ticks(
-    axis: Axis, bins: int | Literal["auto"] = "auto", steps: Sequence[float] | None = None
-) -> None:
+def whole_ticks(axis: Axis, steps: Sequence[float] | None = None) -> None:
     """Put ticks at whole numbers only, for an axis of counts."""
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(bins, steps=steps, integer=True, min_n_ticks=1))
+    axis.set_major_locator(MaxNLocator("auto", steps=steps, integer=True, min_n_ticks=1))
 
 
 def number(value: float) -> str:

@@ -30,9 +30,9 @@ def set_picture(winning: WinningSet, layer: str) -> Picture:
     exist or has more than `MOST_NODES` nodes.
     """
     stored, manifest, diagrams = winning.stored, winning.manifest, winning.stored.diagrams
-    names = [one.name for one in manifest.layers]
-    if layer not in names:
-        raise UsageError(f"layer {layer} is not in this set: choose one of {', '.join(names)}")
+    states = {one.name: one.states for one in manifest.layers}
+    if layer not in states:
+        raise UsageError(f"layer {layer} is not in this set: choose one of {', '.join(states)}")
     root = diagrams.roots[root_name(STATES, layer)]
     seen, edges, waiting = {root: _diagram_node(stored, root, "n0")}, [], [root]
     while waiting:
@@ -49,9 +49,8 @@ def set_picture(winning: WinningSet, layer: str) -> Picture:
     bits = ", ".join(f"{manifest.game.word(value)} {code}" for value, code in manifest.codes.items())
     columns = {node.column for node in seen.values()} - {len(manifest.variables)}
     heads = {at: f"bit {manifest.variables[at][1] + 1}" for at in sorted(columns)}
-    states = next(one.states for one in manifest.layers if one.name == layer)
     legend = (
-        f"{title_of(manifest.game)}, layer {layer}: {states:,} states where {manifest.meaning}",
+        f"{title_of(manifest.game)}, layer {layer}: {states[layer]:,} states where {manifest.meaning}",
         f"circles: row and column of a cell; a line: its bit is 1, dashed: 0; bits of a cell: {bits}",
     )
     return Picture(f"{manifest.game}, layer {layer}", [*seen.values()], edges, heads, legend)

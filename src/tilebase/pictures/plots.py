@@ -543,11 +543,9 @@ def plot_lines(found: _Symbolic, path: Path | str) -> None:
 def _lines_panel(axes: Axes, found: _Symbolic, field: str) -> None:
     curves: dict[int, list[tuple[float, float]]] = {}
     for line in found.lines:
-        name = line.name.strip("()").split(",")
-        k, place = (int(name[0]), float(name[1])) if len(name) == 2 else (0, float(len(curves.get(0, ()))))
-        if found.method.strategy == "sum":
-            k, place = 0, float(line.name)
-        curves.setdefault(k, []).append((place, getattr(line, field)))
+        k, _, name = line.name.strip("()").rpartition(",")
+        place = 0.0 if name == "all" else float(name)
+        curves.setdefault(int(k or 0), []).append((place, getattr(line, field)))
     for (k, points), shade in zip(sorted(curves.items()), shades(len(curves)), strict=True):
         points.sort()
         xs, ys = zip(*points, strict=True)

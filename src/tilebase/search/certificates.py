@@ -391,10 +391,7 @@ def hitting_set(wanted: list[tuple[Array, Array]]) -> Array:
         offset += int(groups[-1]) + 1 if len(groups) else 0
     group = np.concatenate(numbers)
     key = np.concatenate([keys for _, keys in wanted])
-    order = np.argsort(key, kind="stable")
-    rank = np.empty(len(key), dtype=np.int64)
-    rank[order] = np.concatenate([[0], np.cumsum(key[order][1:] != key[order][:-1])])
-    distinct = key[order][np.concatenate([[True], key[order][1:] != key[order][:-1]])]
+    distinct, rank = np.unique(key, return_inverse=True)
     taken = np.zeros(len(distinct), dtype=bool)
     sizes = np.bincount(group, minlength=offset)
     taken[rank[sizes[group] == 1]] = True

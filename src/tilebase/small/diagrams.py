@@ -25,7 +25,7 @@ from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.small import oracle
 from tilebase.small.graphs import SPECIALS, board_node, special_boxes, state_graph, state_name
-from tilebase.small.layered import EDGE, Edge, Node, Picture, boards_node, pill
+from tilebase.small.layered import EDGE, FRAME, Edge, Node, Picture, boards_node, pill
 
 BEST = "#2f7d4f"
 LEGEND = (
@@ -34,6 +34,8 @@ LEGEND = (
     "lines from a {after}: the probability of what the spawn leads to",
 )
 """The lines below a diagram."""
+DIGITS = 3
+"""Significant digits of a number in a diagram."""
 BEHIND = 1 << 30
 """The column of the states that can follow a single one."""
 Ending = Literal["win", "lose"]
@@ -175,18 +177,18 @@ def diagram_picture(diagram: Diagram) -> Picture:
     nodes = []
     for state, value in diagram.values.items():
         column = BEHIND if alone and state not in diagram.actions else 2 * game.sum(state)
-        nodes.append(board_node(game, state, column, number(value)))
+        nodes.append(board_node(game, state, column, digits_text(value, DIGITS)))
     edges = []
     for state, found in diagram.actions.items():
         for i, action in enumerate(found):
             name, colour = state_name(game, state), BEST if action.best else EDGE
             point, width = f"{name}_{i}", 2.0 if action.best else Edge.width
             nodes.append((_after if alone else _point)(game, action, point, 2 * game.sum(state) + 1, colour))
-            label = f"{action.directions}: {number(action.value)}"
+            label = f"{action.directions}: {digits_text(action.value, DIGITS)}"
             edges.append(Edge(name, point, label, colour, width, head=False))
             for end, p in action.outcomes:
                 target = end if isinstance(end, str) else state_name(game, end)
-                edges.append(Edge(point, target, number(p), colour, width))
+                edges.append(Edge(point, target, digits_text(p, DIGITS), colour, width))
     states = "states up to symmetry" if diagram.symmetric else "states without symmetry"
     what = {
         "title": f"{title_of(game)} under optimal play",
@@ -215,7 +217,6 @@ def _after(game: Game, action: Action, name: str, column: int, colour: str) -> N
 Document: TypeAlias = Mapping[str, Any]
 COLUMNS = 5
 """Boards in a row of the states after a slide."""
-FRAME = f'fill="#ffffff" stroke="{EDGE}"'
 ENDINGS = {"won": SPECIALS["win"], "lost": SPECIALS["lose"], "ended": EDGE}
 
 
@@ -254,12 +255,3 @@ def surroundings(
 def _short(document: Document) -> str:
     value = document["value"]
     return "" if value is None else str(value["short"])
-
-
-def number(value: Fraction) -> str:
-    """Write a number with three significant digits, without zeros at the end; with more if it is almost 1.
-
-    >>> number(Fraction(1, 3)), number(Fraction(1)), number(Fraction(9, 20))
-    ('0.333', '1', '0.45')
-    """
-    return digits_text(value, 3)

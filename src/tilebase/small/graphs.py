@@ -23,7 +23,7 @@ from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.names import title_of
 from tilebase.game.symmetry import canonical
-from tilebase.small.layered import EDGE, Edge, Picture, boards_node, pill
+from tilebase.small.layered import FRAME, Edge, Picture, boards_node, pill
 from tilebase.small.layered import Node as Box
 from tilebase.small.oracle import decided
 
@@ -46,8 +46,8 @@ class StateGraph:
 
     Attributes
     ----------
-    game, lookahead:
-        The game, and whether lookahead was used.
+    game:
+        The game.
     states:
         The live states by sum, largest tile and board, each ascending; canonical if each is for its orbit.
     edges:
@@ -56,7 +56,6 @@ class StateGraph:
     """
 
     game: Game
-    lookahead: bool
     states: tuple[Cells, ...]
     edges: tuple[tuple[Cells, Node], ...]
 
@@ -107,7 +106,17 @@ def state_graph(
     >>> len(graph.states), len(graph.edges)
     (57, 149)
     """
-    return _graph(game, lookahead, specials, _explore(game, lookahead, symmetric, max_states))
+    followers = _explore(game, lookahead, symmetric, max_states)
+    states = sorted(followers, key=lambda state: (*part_of(game, state), state))
+    index_of: dict[Node, int] = {"win": -2, "lose": -1}
+    index_of.update((state, i) for i, state in enumerate(states))
+    edges = tuple(
+        (state, after)
+        for state in states
+        for after in sorted(followers[state], key=index_of.__getitem__)
+        if specials or not isinstance(after, str)
+    )
+    return StateGraph(game, tuple(states), edges)
 
 
 def _explore(game: Game, lookahead: bool, symmetric: bool, max_states: int) -> dict[Cells, list[Node]]:
@@ -141,7 +150,6 @@ def _too_large(game: Game, size: str, most: int) -> UsageError:
 
 
 def _node(game: Game, lookahead: bool, symmetric: bool, board: Cells) -> Node:
-    """Return the node of a state."""
     if game.has_goal_sum(board):
         return "win"
     afters = game.slides(board).values()
@@ -162,19 +170,6 @@ def _followers(game: Game, lookahead: bool, symmetric: bool, state: Cells) -> se
         else:
             result |= {_node(game, lookahead, symmetric, board) for board, _ in game.spawns(after)}
     return result
-
-
-def _graph(game: Game, lookahead: bool, specials: bool, followers: dict[Cells, list[Node]]) -> StateGraph:
-    states = sorted(followers, key=lambda state: (*part_of(game, state), state))
-    index_of: dict[Node, int] = {"win": -2, "lose": -1}
-    index_of.update((state, i) for i, state in enumerate(states))
-    edges = tuple(
-        (state, after)
-        for state in states
-        for after in sorted(followers[state], key=index_of.__getitem__)
-        if specials or not isinstance(after, str)
-    )
-    return StateGraph(game, lookahead, tuple(states), edges)
 
 
 # -- pictures --------------------------------------------------------------------------------------
@@ -225,6 +220,5 @@ def board_node(game: Game, state: Cells, column: int, below: str = "") -> Box:
 def _part(game: Game, total: int, tile: int, states: Sequence[Cells]) -> Box:
     """Return a frame with a heading, and the boards in rows, about twice as high as wide."""
     boards = [(game.format(state), "") for state in states]
-    wide, frame = max(1, round((len(states) / 2) ** 0.5)), f'fill="#ffffff" stroke="{EDGE}"'
-    head = f"{total} / {tile}"
-    return boards_node(f"p{total}_{tile}", total, game.shape, boards, head=head, wide=wide, frame=frame)
+    wide, head = max(1, round((len(states) / 2) ** 0.5)), f"{total} / {tile}"
+    return boards_node(f"p{total}_{tile}", total, game.shape, boards, head=head, wide=wide, frame=FRAME)

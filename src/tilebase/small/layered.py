@@ -25,6 +25,8 @@ from tilebase.game.board import DARK, drawing, drawing_size
 
 EDGE, GREY, PAPER, FONT = "#8a8a96", "#6b6b76", "#fbf8f3", "Helvetica, Arial, sans-serif"
 """`PAPER` is the ground, so that a drawing can be read on a light and on a dark page."""
+FRAME = f'fill="#ffffff" stroke="{EDGE}"'
+"""The frame of several boards that are one node."""
 SCALE = 0.19
 """The scale of the drawings of boards."""
 BETWEEN_NODES, BETWEEN_KNOTS = 16.0, 7.0

@@ -344,7 +344,7 @@ def _worth(game: Game, objective: Objective, state: Cells, after: Cells) -> Frac
     if objective in ("score", "highest"):
         return Fraction(_potential(game, after) - _potential(game, state))
     if objective == "merges":
-        return Fraction(_tiles(state) - _tiles(after))
+        return Fraction(after.count(0) - state.count(0))  # a merge leaves one empty cell more
     return Fraction(-1 if objective == "fewest" else objective in ("moves", "survival", "longest"))
 
 
@@ -353,12 +353,7 @@ def _potential(game: Game, board: Cells) -> int:
 
     Merging two tiles 2**e adds e * 2**(e + 1) - 2 * (e - 1) * 2**e = 2**(e + 1), the tile made.
     """
-    return sum((e - 1) * 2**e for e in board if e and not (game.unmergeable and e == game.x))
-
-
-def _tiles(board: Cells) -> int:
-    """Return the number of tiles.  A merge makes it smaller by 1."""
-    return sum(1 for e in board if e)
+    return sum((e - 1) * 2**e for e in board if e and not game.is_x(e))
 
 
 def transitions(game: Game) -> set[Transition]:
