@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.arrays import BATCH, GameArrays
+from tilebase.arrays import GameArrays
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.findings import Finding, Reported
@@ -353,7 +353,7 @@ def _agent(table: Table, policy: Any, objective: str | None, name: Any, symmetry
     if built_in:
         local_folder(playing or table)
     symmetry = symmetry or usual_symmetry(table, policy) or ("canonical" if built_in else "none")
-    return Agent(asked.boards, asked, symmetry, BATCH, again=not built_in)
+    return Agent(asked, symmetry, again=not built_in)
 
 
 class _Follow(Walk):

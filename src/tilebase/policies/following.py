@@ -88,7 +88,7 @@ def visited_states(
     if isinstance(policy, str) and policy == "optimal":
         return walk(arrays, Optimal())
     asked = as_policy(policy, arrays.game, objective=arrays.objective)
-    return walk(arrays, Agent(arrays.boards, asked, symmetry, batch))
+    return walk(arrays, Agent(asked, symmetry, batch))
 
 
 class Frame(NamedTuple):
@@ -163,10 +163,8 @@ class Optimal:
 class Agent:
     """Asks a policy, and checks what it answers by asking `again`."""
 
-    def __init__(
-        self, boards: GameArrays, policy: ArrayPolicy, symmetry: str, batch: int, *, again: bool = True
-    ) -> None:
-        self.boards, self.symmetry, self.policy, self._again = boards, symmetry, policy, again
+    def __init__(self, policy: ArrayPolicy, symmetry: str, batch: int = BATCH, *, again: bool = True) -> None:
+        self.policy, self.boards, self.symmetry, self._again = policy, policy.boards, symmetry, again
         self.turned = symmetry != "none"
         self._batch = batch
         self._rng = np.random.default_rng(0)
@@ -282,17 +280,10 @@ def walk(
     arrays: TableArrays, agent: Agent | Optimal, *, discount: float = 1.0, ended: bool = False
 ) -> Iterator[Visited]:
     """`follow` an agent through a table, and yield what it loses."""
-
-    def look(_: int, keys: Keys) -> Probed:
-        found = arrays.probe_keys(keys)
-        if not found.known.all():
-            first = int(keys[int((~found.known).argmax())])
-            raise arrays.table.prober.missing(arrays.game.unpack(first))
-        return found
-
-    for total, keys, visits, chances, found in follow(
-        arrays.boards, agent, look, discount=discount, ended=ended
-    ):
+    frames = follow(
+        arrays.boards, agent, lambda _, keys: arrays.probe_known(keys), discount=discount, ended=ended
+    )
+    for total, keys, visits, chances, found in frames:
         below = found.value - (chances * np.nan_to_num(found.q)).sum(axis=1)
         loss = np.maximum(arrays.objective.told(below), 0)
         none = found.value[:0], found.q[:0]
