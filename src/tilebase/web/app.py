@@ -48,10 +48,9 @@ from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.paths import library_folder
 from tilebase.runtime.resources import Use
-from tilebase.web import openapi
 from tilebase.web.collection import Collection, solve_into
 from tilebase.web.connections import MOST_CONNECTIONS, Limits, PatientProtocol
-from tilebase.web.operations import OPERATIONS, Operation
+from tilebase.web.operations import OPERATIONS, Operation, description
 
 PORT = 2048
 RATE = 10_000.0
@@ -135,8 +134,8 @@ def make_app(collection: Collection, *, rate: float = RATE, hosts: Sequence[str]
         )
         for path, operations in paths.items()
     ]
-    description = to_json(openapi.document()).encode()
-    routes.append(Route("/api/openapi.json", _fixed(_Asset(description, "application/json"))))
+    described = to_json(description()).encode()
+    routes.append(Route("/api/openapi.json", _fixed(_Asset(described, "application/json"))))
     routes += [Route(path, _fixed(asset)) for path, asset in _page().items()]
     app = Starlette(
         routes=routes,
@@ -430,8 +429,8 @@ def make_config(app: App) -> uvicorn.Config:
 def _run(
     collection: Collection, listener: socket.socket, host: str, rate: float, ready: Callable[[], object]
 ) -> None:
-    hosts = {"localhost", "127.0.0.1", "::1", host} if is_loopback(host) else None
-    app = make_app(collection, rate=rate, hosts=None if hosts is None else sorted(hosts))
+    hosts = ["localhost", "127.0.0.1", "::1", host] if is_loopback(host) else None
+    app = make_app(collection, rate=rate, hosts=hosts)
     try:
         _Server(make_config(app), ready).run(sockets=[listener])
     except KeyboardInterrupt:
