@@ -138,16 +138,15 @@ export function StillBoard({ cells, shape, label, ...others }) {
 export function MiniBoard({ cells, shape, mark, goals = [] }) {
   const sizes = layout(shape);
   const square = (cell, word) => {
-    const at = `left:${part(sizes.left(cell), sizes.width)};top:${part(sizes.top(cell), sizes.height)};`;
-    const size = `width:${part(1, sizes.width)};height:${part(1, sizes.height)};`;
+    const at = box(sizes, sizes.left(cell), sizes.top(cell));
     const goal = goals.includes(cell) ? " aim" : "";
-    if (word === "0") return html`<i class=${`empty${goal}`} style=${at + size}></i>`;
-    if (word === "x") return html`<i class=${`locked${goal}`} style=${at + size}></i>`;
-    if (word === "#") return html`<i class="wall" style=${at + size}><${Wall} /></i>`;
+    if (word === "0") return html`<i class=${`empty${goal}`} style=${at}></i>`;
+    if (word === "x") return html`<i class=${`locked${goal}`} style=${at}></i>`;
+    if (word === "#") return html`<i class="wall" style=${at}><${Wall} /></i>`;
     const fill = fillOf(word);
     const font = `font-size:${((100 * textSize(word)) / sizes.width).toFixed(2)}cqw;`;
     const colours = `background:${fill};color:${inkOf(fill)};`;
-    return html`<i class=${cell === mark ? "new" : ""} style=${at + size + font + colours}>${labelOf(word)}</i>`;
+    return html`<i class=${cell === mark ? "new" : ""} style=${at + font + colours}>${labelOf(word)}</i>`;
   };
   return html`<span class="mini" role="img" aria-label=${boardWords(cells, shape)} style=${`--ratio:${(sizes.width / sizes.height).toFixed(4)}`}>
     ${cells.map((word, cell) => square(cell, word))}

@@ -1,13 +1,12 @@
 // Packed values: of each slide a cell of a scale, read from a file by ranges.  docs/format.md describes it.
 
-import { Boards } from "./coder.js";
+import { Boards, HALVINGS } from "./coder.js";
 
 /** A sentence for the player: a file that cannot be read, or is not what it should be. */
 export class PolicyError extends Error {}
 
 const ENTRY = 16; // bytes of the index for each block
 const KEPT = 64; // blocks that are kept in memory
-const HALVINGS = 15;
 const CERTAIN = 255; // the cell of a probability of 1
 
 const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
