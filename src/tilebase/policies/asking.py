@@ -239,7 +239,9 @@ def as_policy(
     function = policy.predict if asked == "predict" and hasattr(policy, "predict") else policy
     if not callable(function):
         raise UsageError(f"the policy must be a function, a table or an object with predict, not {policy!r}")
-    function, order = without_sampling(function), _order(game, actions)
+    if "deterministic" in _parameters(function):  # else it may draw its answers
+        function = partial(function, deterministic=True)
+    order = _order(game, actions)
     if observation is None:
         space: tuple[int, ...] = getattr(getattr(policy, "observation_space", None), "shape", None) or ()
         one_hot = len(space) == len(game.shape) + 1
@@ -266,20 +268,6 @@ def check_plays(policy: Table, game: Game) -> None:
     raise UsageError(
         f"{text}: tilebase evaluate {name} {name} --distribution tile says how often its games make "
         f"{game.goal} (at_least)"
-    )
-
-
-def without_sampling(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with ``deterministic=True``, if it has this parameter."""
-    return partial(function, deterministic=True) if "deterministic" in _parameters(function) else function
-
-
-def answers_differ(board: str) -> UsageError:
-    """Return the error for a policy that did not repeat its answer to a board."""
-    return UsageError(
-        f"the policy answers otherwise when it is asked again about {board}, so it has no exact value: "
-        "let it return the probabilities of the slides instead of drawing one (and switch off dropout and "
-        "memory of earlier boards), or play games with it (games=, --games)"
     )
 
 

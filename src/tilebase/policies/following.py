@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, Slid, TableArrays, by_sum
 from tilebase.errors import UsageError
 from tilebase.objectives.numbers import digits_text, share_text
-from tilebase.policies.asking import SUM_ERROR, ArrayPolicy, answers_differ, as_policy
+from tilebase.policies.asking import SUM_ERROR, ArrayPolicy, as_policy
 from tilebase.runtime.rows import table_text
 from tilebase.sparse.flow import Walk, even
 
@@ -194,7 +194,12 @@ class Agent:
         self._asked_again += len(keys)
         self._differ += int(wrong.sum())
         if self._differ * REPEATED > self._asked_again:
-            raise answers_differ(self._text(keys[wrong.argmax()]))
+            board = self._text(keys[wrong.argmax()])
+            raise UsageError(
+                f"the policy answers otherwise when it is asked again about {board}, so it has no exact "
+                "value: let it return the probabilities of the slides instead of drawing one (and switch off "
+                "dropout and memory of earlier boards), or play games with it (games=, --games)"
+            )
 
     def _compare(self, keys: Keys, allowed: Flags, chances: Floats) -> None:
         """Raise `UsageError` if the agent answers otherwise on boards turned at random."""
