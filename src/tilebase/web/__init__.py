@@ -3,8 +3,7 @@
 Modules, those that the others import first:
 
     collection   the tables, winning sets and certificates that are served, and games that are being solved
-    rules        the rules of a game in sentences
-    documents    games, positions, spawns and layers as JSON, and the surroundings of a board as a graph
+    documents    games, positions, spawns and layers as JSON, the rules of a game in sentences, and diagrams
     schemas      what these documents look like, as JSON Schema
     operations   each request of the interface: its path, its parameters, what it answers and what it costs;
                  and the description of the interface, made from these

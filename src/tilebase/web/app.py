@@ -17,7 +17,7 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
@@ -150,8 +150,6 @@ class _Answering:
 
     def __init__(self, collection: Collection, limits: Limits) -> None:
         self._collection, self._limits = collection, limits
-        self._cheap: anyio.CapacityLimiter | None = None
-        self._expensive: anyio.CapacityLimiter | None = None
 
     async def request(self, operations: Mapping[str, Operation], request: Request) -> Response:
         operation = operations["GET" if request.method == "HEAD" else request.method]
@@ -175,16 +173,13 @@ class _Answering:
                 f"this client asks more than {self._limits.rate:,.0f} probes a second: wait {seconds} s",
                 {"Retry-After": str(seconds)},
             )
-        return await anyio.to_thread.run_sync(
-            self._respond, operation, arguments, limiter=self._limiter(cost)
-        )
+        limiter = self._limiters[cost >= EXPENSIVE]
+        return await anyio.to_thread.run_sync(self._respond, operation, arguments, limiter=limiter)
 
-    def _limiter(self, cost: int) -> anyio.CapacityLimiter:
-        """Return the threads for a request; made at the first one, since they belong to the running loop."""
-        if self._cheap is None or self._expensive is None:
-            self._cheap = anyio.CapacityLimiter(THREADS)
-            self._expensive = anyio.CapacityLimiter(EXPENSIVE_THREADS)
-        return self._expensive if cost >= EXPENSIVE else self._cheap
+    @cached_property
+    def _limiters(self) -> tuple[anyio.CapacityLimiter, anyio.CapacityLimiter]:
+        """The threads for cheap and for expensive requests; they belong to the loop of the first request."""
+        return anyio.CapacityLimiter(THREADS), anyio.CapacityLimiter(EXPENSIVE_THREADS)
 
     def _respond(self, operation: Operation, arguments: dict[str, Any]) -> Response:
         try:
