@@ -63,7 +63,7 @@ export function ViewLinks({ names, current, href, onView }) {
 }
 
 /** A sentence about what went wrong, with a way to go on. */
-export const Notice = ({ children, again, onClose, kind = "problem" }) => html`<div class=${`notice ${kind}`} role=${kind === "problem" ? "alert" : "note"}>
+export const Notice = ({ children, again, onClose }) => html`<div class="notice problem" role="alert">
   <p>${children}</p>
   ${again && html`<${Button} icon="again" onClick=${again}>Try again<//>`}
   ${onClose && html`<${Button} icon="close" kind="plain" label="Close" onClick=${onClose} />`}

@@ -10,7 +10,7 @@ export function tokensOf(cells) {
 }
 
 /** Whether a word is a tile, x included. */
-export const isTile = (word) => word !== "0" && word !== "#";
+const isTile = (word) => word !== "0" && word !== "#";
 
 /** The words of a board that holds these tokens; `like` is any board with the same walls. */
 export function cellsOf(tokens, like) {

@@ -25,7 +25,7 @@ export function crc32(bytes) {
 const CACHE = "tilebase"; // what is kept on this device, so that the page works without a connection
 
 /** Part of a file, or all of it: from the host, from what is kept on this device, or from a file that was chosen. */
-export class RangedFile {
+class RangedFile {
   #first = null; // the first request: it shows whether the host knows ranges
   #whole = null; // a `Blob` of the file, if there is one
 
