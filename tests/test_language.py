@@ -28,7 +28,7 @@ CROWDED = re.compile(r"\d(?![万亿])[一-鿿]|[一-鿿]\d|[\u3001\u3002\uff0c\u
 """A number without a space beside Chinese, or a space beside Chinese marks."""
 NOT_SHOWN = {
     "winning set", "cell wall", "goal {}", "cell button", "not forced", "chart {}", "tilebase game",
-    "tilebase notebook", "button {}", "notice {}", "notice end {}", "verdict {}", "notice verdict {}",
+    "tilebase notebook", "button {}", "notice end {}", "verdict {}", "notice verdict {}",
     "arrow", "button, summary, a", "english", "scope > title, g.node > title",
     "textarea, select, input:not([type=radio]):not([type=checkbox])", "a block has another length",
 }  # fmt: skip

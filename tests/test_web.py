@@ -39,12 +39,12 @@ from tilebase.tables.certificates import open_certificate
 from tilebase.tables.playing import play_game, random_position
 from tilebase.tables.probe import Table
 from tilebase.web import app as web
-from tilebase.web import connections, documents, openapi
+from tilebase.web import connections, documents
 from tilebase.web.app import make_app
 from tilebase.web.collection import Collection
 from tilebase.web.connections import Limits
 from tilebase.web.documents import describe_rules
-from tilebase.web.operations import MOST_GAME, OPERATIONS
+from tilebase.web.operations import MOST_GAME, OPERATIONS, description
 
 BOARD = "2,0,0/4,8,2/16,8,4"
 TURNED = "64,2048,4,2/128,512,2,0/256,1024,0,0/8192,4096,8,0"
@@ -760,7 +760,7 @@ def test_other_machines_are_warned_of_and_told_how_to_reach_the_server(tables: P
 
 def test_the_description_names_every_request(server: Served):
     found = server.get("/api/openapi.json").json
-    assert found == json.loads(json.dumps(openapi.document()))
+    assert found == json.loads(json.dumps(description()))
     assert {(path, method.upper()) for path, methods in found["paths"].items() for method in methods} == {
         (one.path, one.method) for one in OPERATIONS
     }

@@ -113,27 +113,24 @@ class GameArrays:
         given, encoding = self._read(boards, encoding)
         given = self._whole_numbers(given)
         if encoding == "keys":
-            return self._pack_rows(given.ravel(), encoding, won).reshape(given.shape)
+            keys = given.ravel().astype(np.uint64)
+            self._check_keys(keys, won)
+            return keys.reshape(given.shape)
         if encoding == "one-hot":
-            given, encoding = self._exponents(given), "exponents"
-        batch = self._batch(given)
-        return self._pack_rows(given.reshape(-1, self.game.cells), encoding, won).reshape(batch)
+            given = self._exponents(given)
+        batch, rows = self._batch(given), given.reshape(-1, self.game.cells)
+        if encoding == "tiles":
+            exponents = np.empty(rows.shape, dtype=np.uint8)
+            read_tiles(np.ascontiguousarray(rows, dtype=np.int64).ravel(), exponents.ravel())
+        else:
+            exponents = _as_bytes(rows)
+        return self._packed(exponents, rows, won).reshape(batch)
 
-    def _pack_rows(self, given: npt.NDArray[Any], encoding: Encoding, won: list[Flags] | None) -> Keys:
-        """Pack ``[n]`` keys or ``[n, cells]``."""
-        if encoding == "keys":
-            keys, bits = given.astype(np.uint64), self.game.bits * self.game.cells
-            if bits < 64 and (long := keys >> np.uint64(bits) != 0).any():
-                raise UsageError(
-                    f"key {int(long.argmax())} is not a board of {self.game}: it has too many bits"
-                )
-            self._packed(self._cells(keys), won=won)
-            return keys
-        if encoding == "exponents":
-            return self._packed(_as_bytes(given), given, won)
-        exponents = np.empty(given.shape, dtype=np.uint8)
-        read_tiles(np.ascontiguousarray(given, dtype=np.int64).ravel(), exponents.ravel())
-        return self._packed(exponents, given, won)
+    def _check_keys(self, keys: Keys, won: list[Flags] | None) -> None:
+        bits = self.game.bits * self.game.cells
+        if bits < 64 and (long := keys >> np.uint64(bits) != 0).any():
+            raise UsageError(f"key {int(long.argmax())} is not a board of {self.game}: it has too many bits")
+        self._packed(self._cells(keys), won=won)
 
     def unpack(self, keys: npt.ArrayLike, *, encoding: Literal["exponents", "tiles"] = "exponents") -> Any:
         """Return boards: exponents ``uint8[*batch, *shape]``, or tiles ``int64[*batch, *shape]``."""

@@ -176,9 +176,8 @@ class TableArrays:
         if won.any():
             for column, none in zip(found, (np.nan, np.nan, False, False, False), strict=True):
                 column[won.ravel()] = none
-        if missing == "raise" and not found.known.all():
-            first = int(keys[int((~found.known).argmax())])
-            raise self.table.prober.missing(self.game.unpack(first))
+        if missing == "raise":
+            self._check_known(keys, found)
         return Probed._make(column.reshape(packed.shape + column.shape[1:]) for column in found)
 
     def probe_after(self, boards: Any, *, encoding: Encoding = "exponents") -> Floats:
@@ -274,6 +273,17 @@ class TableArrays:
 
     def _layer(self, total: int) -> ReadLayer:
         found: ReadLayer = self._layers.get(total, self._reader.layer, total)
+        return found
+
+    def _check_known(self, keys: Keys, found: Probed) -> None:
+        if not found.known.all():
+            first = int(keys[int((~found.known).argmax())])
+            raise self.table.prober.missing(self.game.unpack(first))
+
+    def probe_known(self, keys: Keys) -> Probed:
+        """As `probe_keys`.  Raises `MissingBoardError` if the table lacks one of the boards."""
+        found = self.probe_keys(keys)
+        self._check_known(keys, found)
         return found
 
     def probe_keys(self, keys: Keys) -> Probed:

@@ -38,7 +38,7 @@ class Benchmark:
     name:
         Its fixed name.
     words:
-        The game as it is written on the command line.
+        The game as it is written on the command line: ``3x3 512``, ``--formation 442 128``.
     objective:
         The label of the objective.
     optimum, random, greedy:
@@ -56,7 +56,11 @@ class Benchmark:
     @property
     def game(self) -> Game:
         """What is played."""
-        return _game_of(self.words)
+        parts = shlex.split(self.words)
+        if parts[0] == "--formation":
+            return formation(parts[1]).game(int(parts[2]))
+        options = dict(zip(parts[2::2], parts[3::2], strict=True))
+        return Game(parts[0], int(parts[1]), limits=options.get("--limits"))
 
     @property
     def table(self) -> str:
@@ -74,15 +78,6 @@ class Benchmark:
             "objective": self.objective, "optimum": self.optimum, "random": self.random,
             "greedy": self.greedy, "score": "(value - random) / (optimum - random)",
         }  # fmt: skip
-
-
-def _game_of(words: str) -> Game:
-    """Return the game of words as on the command line: ``3x3 512``, ``--formation 442 128``."""
-    parts = shlex.split(words)
-    if parts[0] == "--formation":
-        return formation(parts[1]).game(int(parts[2]))
-    options = dict(zip(parts[2::2], parts[3::2], strict=True))
-    return Game(parts[0], int(parts[1]), limits=options.get("--limits"))
 
 
 def _read() -> Iterator[Benchmark]:

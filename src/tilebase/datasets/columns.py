@@ -248,10 +248,11 @@ class Columns:
             "sum": np.full(len(keys), layer.sum, dtype=np.int32),
             "largest": np.where(largest > 0, np.int32(1) << largest.astype(np.int32), 0).astype(np.int32),
             "orbit": (boards.order // boards.stabilisers(keys)).astype(np.uint8),
+            "v": _numbers(layer.value),
         }  # fmt: skip
         if self._kind == "afterstates":
-            return found | {"v": _numbers(layer.value)}
-        found |= {"start_probability": _joined(keys, *self._starts), "v": _numbers(layer.value)}
+            return found
+        found |= {"start_probability": _joined(keys, *self._starts)}
         for prefix, columns in (("q_", _numbers(layer.q)), ("after_", layer.after)):
             found |= {prefix + name: columns[:, at] for at, name in enumerate(boards.actions)}
         return found | {"best": np.packbits(layer.best, axis=1, bitorder="little")[:, 0]}

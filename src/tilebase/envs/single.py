@@ -42,19 +42,28 @@ def game_of(game: Game | Mapping[str, Any] | None) -> Game:
     raise UsageError(f"the game must be a Game or its identity, not {game!r}")
 
 
-def checked_illegal(illegal: str) -> str:
-    """Return a word of `ILLEGAL`.  Raises `UsageError`."""
-    if illegal not in ILLEGAL:
-        raise UsageError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
-    return illegal
-
-
 class Described:
-    """What both environments are: how boards are observed, and a specification that is JSON."""
+    """What both environments are: games, how boards are observed, and a specification that is JSON."""
 
-    games: Simulator
+    np_random: np.random.Generator
     _spec: EnvSpec | None = None
     _observation: Callable[[Observation], Observation]
+    _seeded = False
+
+    def _make_games(
+        self, game: Game | Mapping[str, Any] | None, n: int, *, reward: str, illegal: Illegal
+    ) -> None:
+        self.game, self.reward = game_of(game), reward
+        self.games = simulator_of(self.game, n, reward=reward)
+        if illegal not in ILLEGAL:
+            raise UsageError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
+        self._illegal = illegal
+
+    def _seed(self, seed: int | Sequence[int] | None, which: Flags | None = None) -> None:
+        """Seed the spawns; without a seed, with one that is drawn, unless they were seeded before."""
+        if seed is not None or not self._seeded:
+            self.games.seed(int(self.np_random.integers(1 << 62)) if seed is None else seed, which)
+            self._seeded = True
 
     def _observe_as(self, observation: Shown) -> spaces.Box:
         """Set how boards are observed; return the space of one."""
@@ -147,14 +156,11 @@ class GameEnv(Described, gymnasium.Env[Any, Any]):
         observation: Shown = "exponents",
         render_mode: str | None = None,
     ) -> None:
-        self.game, self.reward = game_of(game), reward
         if render_mode not in (None, *drawing.MODES):
             modes = ", ".join(drawing.MODES)
             raise UsageError(f"the render mode must be {modes} or None, not {render_mode!r}")
         self.render_mode = render_mode
-        self.games = simulator_of(self.game, 1, reward=reward)
-        self._illegal = checked_illegal(illegal)
-        self._seeded = False
+        self._make_games(game, 1, reward=reward, illegal=illegal)
         self.observation_space = self._observe_as(observation)
         self.action_space = spaces.Discrete(len(self.game.directions))
 
@@ -178,9 +184,7 @@ class GameEnv(Described, gymnasium.Env[Any, Any]):
         """
         board = checked_options(options, ("board",)).get("board")
         super().reset(seed=seed)
-        if seed is not None or not self._seeded:
-            self.games.seed(int(self.np_random.integers(1 << 62)) if seed is None else seed)
-            self._seeded = True
+        self._seed(seed)
         self.games.begin()
         if board is not None:
             self.games.place(self.games.pack([board]))

@@ -18,14 +18,12 @@ from tilebase.envs.single import (
     Illegal,
     Observation,
     Shown,
-    checked_illegal,
     checked_options,
     demand_allowed,
-    game_of,
 )
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
-from tilebase.simulator import State, simulator_of
+from tilebase.simulator import State
 
 MODES = tuple(mode.value for mode in AutoresetMode)
 
@@ -85,16 +83,14 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
             raise UsageError(f"the autoreset mode must be one of {', '.join(MODES)}, not {autoreset_mode!r}")
         if max_episode_steps is not None and max_episode_steps < 1:
             raise UsageError(f"the most steps of an episode must be 1 or more, not {max_episode_steps}")
-        self.game, self.reward, self.num_envs = game_of(game), reward, num_envs
-        self.games = simulator_of(self.game, num_envs, reward=reward)
+        self._make_games(game, num_envs, reward=reward, illegal=illegal)
+        self.num_envs, self._most = num_envs, max_episode_steps
         self._mode = AutoresetMode(autoreset_mode)
         self.metadata = {"autoreset_mode": self._mode}  # type: ignore[misc]
-        self._illegal, self._most = checked_illegal(illegal), max_episode_steps
         self.single_observation_space = self._observe_as(observation)
         self.single_action_space = spaces.Discrete(len(self.game.directions))
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._seeded = False
         self.ended: Flags = np.zeros(num_envs, dtype=np.bool_)
         self.final_boards = self.games.boards
         self._steps = np.zeros(num_envs, dtype=np.int64)  # of the game that is played
@@ -123,12 +119,8 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
         """
         given = checked_options(options, ("reset_mask", "boards"))
         which = self._mask(given.get("reset_mask"))
-        if seed is not None or not self._seeded:
-            super().reset(seed=seed if isinstance(seed, int) else None)
-            self.games.seed(
-                int(self.np_random.integers(1 << 62)) if seed is None else np.asarray(seed), which
-            )
-            self._seeded = True
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        self._seed(seed, which)
         if given.get("boards") is None:
             self.games.begin(which)
         else:

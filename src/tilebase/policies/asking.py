@@ -239,7 +239,9 @@ def as_policy(
     function = policy.predict if asked == "predict" and hasattr(policy, "predict") else policy
     if not callable(function):
         raise UsageError(f"the policy must be a function, a table or an object with predict, not {policy!r}")
-    function, order = without_sampling(function), _order(game, actions)
+    if "deterministic" in _parameters(function):  # else it may draw its answers
+        function = partial(function, deterministic=True)
+    order = _order(game, actions)
     if observation is None:
         space: tuple[int, ...] = getattr(getattr(policy, "observation_space", None), "shape", None) or ()
         one_hot = len(space) == len(game.shape) + 1
@@ -249,10 +251,10 @@ def as_policy(
         if asked == "board"
         else partial(_ask_arrays, function, boards, asked, shown(observation, game), order)
     )
-    # A function of a `Board` names directions: its answers are in our order.
-    meaning = _Meaning(output, np.arange(len(order)) if asked == "board" else order, illegal)
+    if asked == "board":  # its answers name directions, and so are in our order
+        order = np.arange(len(order))
     named = str(getattr(policy, "__name__", type(policy).__name__))
-    return ArrayPolicy(named, boards, partial(_answer, ask, meaning))
+    return ArrayPolicy(named, boards, _Meaning(ask, output, order, illegal))
 
 
 def check_plays(policy: Table, game: Game) -> None:
@@ -266,20 +268,6 @@ def check_plays(policy: Table, game: Game) -> None:
     raise UsageError(
         f"{text}: tilebase evaluate {name} {name} --distribution tile says how often its games make "
         f"{game.goal} (at_least)"
-    )
-
-
-def without_sampling(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with ``deterministic=True``, if it has this parameter."""
-    return partial(function, deterministic=True) if "deterministic" in _parameters(function) else function
-
-
-def answers_differ(board: str) -> UsageError:
-    """Return the error for a policy that did not repeat its answer to a board."""
-    return UsageError(
-        f"the policy answers otherwise when it is asked again about {board}, so it has no exact value: "
-        "let it return the probabilities of the slides instead of drawing one (and switch off dropout and "
-        "memory of earlier boards), or play games with it (games=, --games)"
     )
 
 
@@ -326,10 +314,6 @@ def _order(game: Game, actions: str | Sequence[str]) -> npt.NDArray[np.int64]:
     if sorted(actions) != sorted(game.directions):
         raise UsageError(f"actions must be the directions of {game}: {', '.join(game.directions)}")
     return np.array([game.directions.index(direction) for direction in actions], dtype=np.int64)
-
-
-def _answer(ask: Callable[[Keys, Flags], Any], meaning: _Meaning, keys: Keys, allowed: Flags) -> Floats:
-    return meaning.chances(ask(keys, allowed), allowed)
 
 
 def _ask_arrays(
@@ -407,11 +391,7 @@ def _greedy(boards: GameArrays, keys: Keys, allowed: Flags) -> Floats:
 
 
 def _best(arrays: TableArrays, keys: Keys, _: Flags) -> Floats:
-    found = arrays.probe_keys(keys)
-    if not found.known.all():
-        missing = int(keys[int((~found.known).argmax())])
-        raise arrays.table.prober.missing(arrays.game.unpack(missing))
-    return even(found.best, axis=1)
+    return even(arrays.probe_known(keys).best, axis=1)
 
 
 # -- policies by name --------------------------------------------------------------------------
@@ -474,15 +454,21 @@ def _import(name: str) -> Any:
 
 
 class _Meaning:
-    """Turns answers into probabilities."""
+    """Asks a policy, and turns its answers into probabilities."""
 
-    def __init__(self, output: str | None, order: npt.NDArray[np.int64], illegal: str) -> None:
-        self._output, self._order, self._illegal = output, order, illegal
+    def __init__(
+        self,
+        ask: Callable[[Keys, Flags], Any],
+        output: str | None,
+        order: npt.NDArray[np.int64],
+        illegal: str,
+    ) -> None:
+        self._ask, self._output, self._order, self._illegal = ask, output, order, illegal
 
-    def chances(self, given: Any, allowed: Flags) -> Floats:
+    def __call__(self, keys: Keys, allowed: Flags) -> Floats:
         """Return the probability of each slide, in our order.  Raises `UsageError`."""
         n, actions = allowed.shape
-        answer = as_array(given)
+        answer = as_array(self._ask(keys, allowed))
         whole = answer.dtype.kind in "iu" and answer.shape == (n,)
         real = answer.dtype.kind in "iuf" and answer.shape == (n, actions)
         if whole and self._output in (None, "actions"):

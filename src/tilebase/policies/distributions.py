@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.arrays import BATCH, GameArrays
+from tilebase.arrays import GameArrays
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.findings import Finding, Reported
@@ -304,13 +304,12 @@ class _Ends:
         """Return 1 for the larger one of two tiles that are spawned, else 0."""
         return int(tile == self.larger != self.smaller)
 
-    def add_games(
-        self, base: _Base, total: int, larger: Array, score: Array, chances: Array, *, more: int
-    ) -> None:
+    def add_games(self, base: _Base, total: int, score: Array, chances: Array, *, more: int) -> None:
         """Add lengths and scores of games that end `more` slides after those that led to the sum.
 
-        Of the spawned tiles ``larger[f]`` are larger; ``score[i]`` is the potential of the last board.
+        ``chances[i, f]``: f of the spawned tiles are larger; ``score[i]`` is the potential of the last board.
         """
+        larger = np.arange(chances.shape[1])
         spawns = (total - base.sum - self.larger * larger) // self.smaller + larger
         self.add("length", np.broadcast_to(spawns - base.spawns + more, chances.shape), chances)
         worth = potentials("tile")[self.larger.bit_length() - 1] * larger + potentials("tile")[
@@ -353,7 +352,7 @@ def _agent(table: Table, policy: Any, objective: str | None, name: Any, symmetry
     if built_in:
         local_folder(playing or table)
     symmetry = symmetry or usual_symmetry(table, policy) or ("canonical" if built_in else "none")
-    return Agent(asked.boards, asked, symmetry, BATCH, again=not built_in)
+    return Agent(asked, symmetry, again=not built_in)
 
 
 class _Follow(Walk):
@@ -450,8 +449,7 @@ class _Games:
 
     def _end(self, base: _Base, total: int, more: int, score: Array, tops: Array, chances: Array) -> None:
         """End games: with `more` slides after those that led to the sum."""
-        ends, larger = self._ends, np.arange(chances.shape[1])
         tiles = np.where(tops > 0, np.int64(1) << tops.astype(np.int64), 0)
-        ends.add("tile", tiles, chances.sum(axis=1))
-        if ends.counts_larger:
-            ends.add_games(base, total, larger, score, chances, more=more)
+        self._ends.add("tile", tiles, chances.sum(axis=1))
+        if self._ends.counts_larger:
+            self._ends.add_games(base, total, score, chances, more=more)

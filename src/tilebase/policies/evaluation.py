@@ -26,7 +26,7 @@ from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 
-from tilebase.arrays import BATCH, Floats, GameArrays, Keys, Slid
+from tilebase.arrays import Floats, GameArrays, Keys, Slid
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import Estimate, admit, number_in_words
 from tilebase.costs.reachable import calling, evaluating
@@ -253,12 +253,12 @@ def evaluate(
             rounding=judged.rounding, judged=judged, value_rounding=judged.rounding, plays_by=asked.by,
         )  # fmt: skip
     reached = None
+    exact = Objective(chosen.name, "float64", chosen.discount)  # the table's may have another type
     if callable(found):
-        value, reached = evaluate_function(asked, chosen, allowed, most_states=states or MOST_STATES)
+        value, reached = evaluate_function(asked, chosen, allowed, states or MOST_STATES)
     else:
-        exact = Objective(chosen.name, "float64", chosen.discount)  # the table's may have another type
         value = _evaluate_fold(opened, exact, asked, _fold(opened.game, exact, found, asked), allowed)
-    rounding, own = _roundings(opened, chosen, value)
+    rounding, own = _roundings(opened, chosen, exact, value)
     return Evaluation(
         opened.game, asked.name, chosen, value, start, reached, rounding=rounding, value_rounding=own,
         plays_by=asked.by,
@@ -330,9 +330,8 @@ def expected_cost(
     return calling(table.game, games * longest, 0)
 
 
-def _roundings(table: Table, objective: Objective, value: float) -> tuple[float, float]:
+def _roundings(table: Table, objective: Objective, exact: Objective, value: float) -> tuple[float, float]:
     """Return how far what a policy loses can be from the exact number, and how far its value."""
-    exact = Objective(objective.name, "float64", objective.discount)
     # The mean over the slides of a policy takes at most 7 more roundings: less than twice those of a step.
     error = 3 * Rounding(table.game, exact).error(value, 0)
     optimum = table.rounding(objective).error(float(table.start[objective.label]), 0)
@@ -395,7 +394,7 @@ REACHING = 0.8
 
 
 def evaluate_function(
-    policy: ArrayPolicy, objective: Objective, allowed: Allowance, *, most_states: int = MOST_STATES
+    policy: ArrayPolicy, objective: Objective, allowed: Allowance, most_states: int
 ) -> tuple[float, int]:
     """Compute the value of the start under a policy from the rules alone, and count the live states it meets.
 
@@ -417,7 +416,7 @@ def evaluate_function(
     def won(states: Keys) -> Floats:
         return worth_at_end(boards, objective, states, won=True)
 
-    frames = list(follow(boards, Agent(boards, policy, "none", BATCH), look, ended=True))
+    frames = list(follow(boards, Agent(policy, "none"), look, ended=True))
     starts = np.array([game.pack(board) for board, _ in game.starts()], dtype=np.uint64)
     worth = won(starts)  # of those that have won; the others follow
     values = back(

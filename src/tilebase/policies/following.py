@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, Slid, TableArrays, by_sum
 from tilebase.errors import UsageError
 from tilebase.objectives.numbers import digits_text, share_text
-from tilebase.policies.asking import SUM_ERROR, ArrayPolicy, answers_differ, as_policy
+from tilebase.policies.asking import SUM_ERROR, ArrayPolicy, as_policy
 from tilebase.runtime.rows import table_text
 from tilebase.sparse.flow import Walk, even
 
@@ -88,7 +88,7 @@ def visited_states(
     if isinstance(policy, str) and policy == "optimal":
         return walk(arrays, Optimal())
     asked = as_policy(policy, arrays.game, objective=arrays.objective)
-    return walk(arrays, Agent(arrays.boards, asked, symmetry, batch))
+    return walk(arrays, Agent(asked, symmetry, batch))
 
 
 class Frame(NamedTuple):
@@ -163,10 +163,8 @@ class Optimal:
 class Agent:
     """Asks a policy, and checks what it answers by asking `again`."""
 
-    def __init__(
-        self, boards: GameArrays, policy: ArrayPolicy, symmetry: str, batch: int, *, again: bool = True
-    ) -> None:
-        self.boards, self.symmetry, self.policy, self._again = boards, symmetry, policy, again
+    def __init__(self, policy: ArrayPolicy, symmetry: str, batch: int = BATCH, *, again: bool = True) -> None:
+        self.policy, self.boards, self.symmetry, self._again = policy, policy.boards, symmetry, again
         self.turned = symmetry != "none"
         self._batch = batch
         self._rng = np.random.default_rng(0)
@@ -196,7 +194,12 @@ class Agent:
         self._asked_again += len(keys)
         self._differ += int(wrong.sum())
         if self._differ * REPEATED > self._asked_again:
-            raise answers_differ(self._text(keys[wrong.argmax()]))
+            board = self._text(keys[wrong.argmax()])
+            raise UsageError(
+                f"the policy answers otherwise when it is asked again about {board}, so it has no exact "
+                "value: let it return the probabilities of the slides instead of drawing one (and switch off "
+                "dropout and memory of earlier boards), or play games with it (games=, --games)"
+            )
 
     def _compare(self, keys: Keys, allowed: Flags, chances: Floats) -> None:
         """Raise `UsageError` if the agent answers otherwise on boards turned at random."""
@@ -282,17 +285,10 @@ def walk(
     arrays: TableArrays, agent: Agent | Optimal, *, discount: float = 1.0, ended: bool = False
 ) -> Iterator[Visited]:
     """`follow` an agent through a table, and yield what it loses."""
-
-    def look(_: int, keys: Keys) -> Probed:
-        found = arrays.probe_keys(keys)
-        if not found.known.all():
-            first = int(keys[int((~found.known).argmax())])
-            raise arrays.table.prober.missing(arrays.game.unpack(first))
-        return found
-
-    for total, keys, visits, chances, found in follow(
-        arrays.boards, agent, look, discount=discount, ended=ended
-    ):
+    frames = follow(
+        arrays.boards, agent, lambda _, keys: arrays.probe_known(keys), discount=discount, ended=ended
+    )
+    for total, keys, visits, chances, found in frames:
         below = found.value - (chances * np.nan_to_num(found.q)).sum(axis=1)
         loss = np.maximum(arrays.objective.told(below), 0)
         none = found.value[:0], found.q[:0]

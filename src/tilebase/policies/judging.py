@@ -490,7 +490,7 @@ def _asked(
     chosen = arrays.objective
     if not chosen.is_mean or chosen.is_bound:
         raise UsageError(f"an agent is judged by a mean in floats, as win or score, not by {chosen.label}")
-    agent = Agent(arrays.boards, as_policy(policy, arrays.game, objective=objective), symmetry, batch)
+    agent = Agent(as_policy(policy, arrays.game, objective=objective), symmetry, batch)
     return arrays, agent
 
 

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward
-from tilebase.arrays import BATCH, Floats, GameArrays, Keys
+from tilebase.arrays import Floats, GameArrays, Keys
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Game
@@ -36,6 +36,7 @@ from tilebase.objectives.numbers import estimate_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, Value
 from tilebase.policies.asking import ArrayPolicy
+from tilebase.policies.following import Agent
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.simulator import REWARDS, Simulator
@@ -301,14 +302,12 @@ def sample_games(
 def _play_round(
     policy: ArrayPolicy, objective: Objective, games: int, seed: int, rng: np.random.Generator
 ) -> Floats:
-    boards, earned = policy.boards, objective.name in REWARDS
+    boards, agent, earned = policy.boards, Agent(policy, "none"), objective.name in REWARDS
     playing = Simulator(boards.game, games, reward=objective.name if earned else "moves", seed=seed)
     actions, paid, factor = np.zeros(games, dtype=np.int64), np.zeros(games), 1.0
     going = playing.going.copy()
     while going.any():
-        keys, may = playing.keys[going], playing.allowed[going]
-        asked = [slice(at, at + BATCH) for at in range(0, len(keys), BATCH)]
-        chances = np.concatenate([policy.probabilities(keys[part], may[part]) for part in asked])
+        chances = agent.ask(playing.keys[going], playing.allowed[going])
         actions[going] = drawn_slides(chances.T, rng)
         playing.step(actions)
         factor *= float(objective.discount)

@@ -3,11 +3,10 @@
 Modules, those that the others import first:
 
     collection   the tables, winning sets and certificates that are served, and games that are being solved
-    rules        the rules of a game in sentences
-    documents    games, positions, spawns and layers as JSON, and the surroundings of a board as a graph
+    documents    games, positions, spawns and layers as JSON, the rules of a game in sentences, and diagrams
     schemas      what these documents look like, as JSON Schema
-    operations   each request of the interface: its path, its parameters, what it answers and what it costs
-    openapi      the description of the interface, made from the operations
+    operations   each request of the interface: its path, its parameters, what it answers and what it costs;
+                 and the description of the interface, made from these
     connections  how long connections may wait, how many there may be, and how much one client may ask
     app          the web application and the server
     export       a page that plays a table without a server, for any web host

@@ -17,7 +17,7 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
@@ -48,10 +48,9 @@ from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.paths import library_folder
 from tilebase.runtime.resources import Use
-from tilebase.web import openapi
 from tilebase.web.collection import Collection, solve_into
 from tilebase.web.connections import MOST_CONNECTIONS, Limits, PatientProtocol
-from tilebase.web.operations import OPERATIONS, Operation
+from tilebase.web.operations import OPERATIONS, Operation, description
 
 PORT = 2048
 RATE = 10_000.0
@@ -135,8 +134,8 @@ def make_app(collection: Collection, *, rate: float = RATE, hosts: Sequence[str]
         )
         for path, operations in paths.items()
     ]
-    description = to_json(openapi.document()).encode()
-    routes.append(Route("/api/openapi.json", _fixed(_Asset(description, "application/json"))))
+    described = to_json(description()).encode()
+    routes.append(Route("/api/openapi.json", _fixed(_Asset(described, "application/json"))))
     routes += [Route(path, _fixed(asset)) for path, asset in _page().items()]
     app = Starlette(
         routes=routes,
@@ -151,8 +150,6 @@ class _Answering:
 
     def __init__(self, collection: Collection, limits: Limits) -> None:
         self._collection, self._limits = collection, limits
-        self._cheap: anyio.CapacityLimiter | None = None
-        self._expensive: anyio.CapacityLimiter | None = None
 
     async def request(self, operations: Mapping[str, Operation], request: Request) -> Response:
         operation = operations["GET" if request.method == "HEAD" else request.method]
@@ -176,16 +173,13 @@ class _Answering:
                 f"this client asks more than {self._limits.rate:,.0f} probes a second: wait {seconds} s",
                 {"Retry-After": str(seconds)},
             )
-        return await anyio.to_thread.run_sync(
-            self._respond, operation, arguments, limiter=self._limiter(cost)
-        )
+        limiter = self._limiters[cost >= EXPENSIVE]
+        return await anyio.to_thread.run_sync(self._respond, operation, arguments, limiter=limiter)
 
-    def _limiter(self, cost: int) -> anyio.CapacityLimiter:
-        """Return the threads for a request; made at the first one, since they belong to the running loop."""
-        if self._cheap is None or self._expensive is None:
-            self._cheap = anyio.CapacityLimiter(THREADS)
-            self._expensive = anyio.CapacityLimiter(EXPENSIVE_THREADS)
-        return self._expensive if cost >= EXPENSIVE else self._cheap
+    @cached_property
+    def _limiters(self) -> tuple[anyio.CapacityLimiter, anyio.CapacityLimiter]:
+        """The threads for cheap and for expensive requests; they belong to the loop of the first request."""
+        return anyio.CapacityLimiter(THREADS), anyio.CapacityLimiter(EXPENSIVE_THREADS)
 
     def _respond(self, operation: Operation, arguments: dict[str, Any]) -> Response:
         try:
@@ -430,8 +424,8 @@ def make_config(app: App) -> uvicorn.Config:
 def _run(
     collection: Collection, listener: socket.socket, host: str, rate: float, ready: Callable[[], object]
 ) -> None:
-    hosts = {"localhost", "127.0.0.1", "::1", host} if is_loopback(host) else None
-    app = make_app(collection, rate=rate, hosts=None if hosts is None else sorted(hosts))
+    hosts = ["localhost", "127.0.0.1", "::1", host] if is_loopback(host) else None
+    app = make_app(collection, rate=rate, hosts=hosts)
     try:
         _Server(make_config(app), ready).run(sockets=[listener])
     except KeyboardInterrupt:

@@ -58,15 +58,11 @@ class PatientProtocol(H11Protocol):
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             super().send_400_response(msg)
         else:
-            self._give_up()
+            self.transport.close()
 
     def _expect_head(self) -> None:
         self._since = self.loop.time()
-        self._limit = self.loop.call_later(HEAD_SECONDS, self._give_up)
-
-    def _give_up(self) -> None:
-        if not self.transport.is_closing():
-            self.transport.close()
+        self._limit = self.loop.call_later(HEAD_SECONDS, self.transport.close)
 
     @property
     def waits(self) -> bool:

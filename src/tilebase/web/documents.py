@@ -320,17 +320,11 @@ def random_game(opened: Solved, seed: int | None, label: str | None, *, adversar
     }
 
 
-def as_table(opened: Solved) -> Table | None:
-    """Return a table as it is; None for what has no layers of values."""
-    return opened if isinstance(opened, Table) else None
-
-
 def need_table(opened: Solved) -> Table:
-    """As `as_table`.  Raises `UsageError` for other things."""
-    table = as_table(opened)
-    if table is None:
+    """Return a table as it is.  Raises `UsageError` for what has no layers of values."""
+    if not isinstance(opened, Table):
         raise UsageError(f"this is a {opened.kind}: ask a table")
-    return table
+    return opened
 
 
 # -- layers and diagrams -----------------------------------------------------------------------------
@@ -354,9 +348,8 @@ def diagram(name: str, opened: Solved, text: str | None, label: str | None) -> D
     start) and the states that spawns make of them, with the values that the table knows.  In the whole,
     ``boards[node]`` is the board of a node; in the surroundings, boards are links.
     """
-    table = as_table(opened)
-    if table is not None and _is_drawn_whole(table, label):
-        return _whole(table.game, table.objective(label).discount)
+    if isinstance(opened, Table) and _is_drawn_whole(opened, label):
+        return _whole(opened.game, opened.objective(label).discount)
     board = start(opened, 1, None, "start", label, adversary=False)["board"] if text is None else text
     centre = position(name, opened, board, label)
     after = {

@@ -209,15 +209,10 @@ class _States(NamedTuple):
 
     keys: Array
     links: Links
+    there: Array  # there[k, x]: whether slide k of state x is allowed and its afterstate is in the table
     known: Array  # known[x]: whether the table says which slide of state x is best
     lost: Array  # lost[x]: whether no slide is allowed
     best: Array  # best[k, x]: whether slide k is one of the best
-
-    @property
-    def there(self) -> Array:
-        """``there[k, x]``: whether slide k of state x is allowed and its afterstate is in the table."""
-        there: Array = (self.links.slots != NONE) & (self.links.slots != MISSING)
-        return there
 
 
 def _states(reader: LayerReader, layers: Any, last: int) -> Iterator[tuple[int, Array]]:
@@ -239,12 +234,13 @@ def _judge(table: Table, layer: ReadLayer, objective: Objective, states: Array) 
     least = table.manifest.least
     links = layer.link(states) if table.manifest.thinned is None else layer.link_known(states)
     allowed, missing = links.slots != NONE, links.slots == MISSING
+    there = allowed & ~missing
     # If boards below a value were left out, the value of one slide is enough: it is larger.
-    known = (allowed & ~missing).any(axis=0)
+    known = there.any(axis=0)
     if least is None or least.label != objective.label:
         known &= ~missing.any(axis=0)
     best = best_slides(ratings(objective, layer, links), table.slack(objective))
-    return _States(states, links, known, ~allowed.any(axis=0), best)
+    return _States(states, links, there, known, ~allowed.any(axis=0), best)
 
 
 def _add(writer: PolicyWriter, layer: ReadLayer, objective: Objective, states: _States) -> None:

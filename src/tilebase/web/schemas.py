@@ -49,6 +49,7 @@ DIRECTION = one_of("left", "right", "up", "down", "front", "back")
 STATE = one_of("play", "won", "lost", "ended")
 
 _BOARD = {"board": TEXT, "cells": CELLS}
+_DESCRIBED = {**_BOARD, "sum": WHOLE, "largest": WHOLE}
 
 PROGRESS = nullable(record({"text": TEXT, "fraction": NUMBER}))
 COMPONENTS: dict[str, Schema] = {
@@ -135,9 +136,7 @@ COMPONENTS: dict[str, Schema] = {
     "Position": record(
         {
             "table": TEXT,
-            **_BOARD,
-            "sum": WHOLE,
-            "largest": WHOLE,
+            **_DESCRIBED,
             "state": STATE,
             "meaning": TEXT,
             "value": nullable(component("Value")),
@@ -154,12 +153,10 @@ COMPONENTS: dict[str, Schema] = {
             "problem": nullable(TEXT),
         }
     ),
-    "Board": record({**_BOARD, "sum": WHOLE, "largest": WHOLE}),
+    "Board": record(_DESCRIBED),
     "Spawns": record(
         {
-            **_BOARD,
-            "sum": WHOLE,
-            "largest": WHOLE,
+            **_DESCRIBED,
             "spawns": array(
                 record(
                     {

@@ -26,15 +26,13 @@ async function overHttp(path, options) {
   let response;
   try {
     response = await fetch(path, options);
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
+  } catch {
     throw new Problem(SILENT);
   }
   if (!response.ok) throw new Problem(await sentence(response));
   try {
     return await response.json();
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
+  } catch {
     throw new Problem("The server's answer cannot be read.");
   }
 }
@@ -47,15 +45,14 @@ export function address(path, params = {}) {
 }
 
 /** What a GET gives.  Throws `Problem`. */
-export const get = (path, params, signal) => request(address(path, params), { signal });
+export const get = (path, params) => request(address(path, params), {});
 
 /** What a POST gives.  Throws `Problem`. */
-export const post = (path, body, signal) =>
+export const post = (path, body) =>
   request(`api/${path}`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
-    signal,
   });
 
 const early = new Map(); // requests that were made before anyone needs them
@@ -97,5 +94,5 @@ export function useGet(path, params) {
     return () => controller.abort();
   }, [url, turn]);
   const again = () => setTurn(turn + 1);
-  return { data: url ? state.data : null, problem: state.problem, busy: url !== state.at, at: state.at, again };
+  return { data: url ? state.data : null, problem: state.problem, busy: url !== state.at, again };
 }

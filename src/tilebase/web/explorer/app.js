@@ -3,7 +3,7 @@
 import { html, render, useEffect, useState } from "./language.js";
 import { askEarly, useGet } from "./api.js";
 import { Help } from "./help.js";
-import { Looks, Notice, SolvingProgress, useKeys } from "./parts.js";
+import { Looks, Notice, SolvingProgress, ViewLinks, useKeys } from "./parts.js";
 import { Play } from "./play.js";
 import { hrefOf, readRoute, useRoute } from "./route.js";
 import { useSetting } from "./store.js";
@@ -17,6 +17,7 @@ const VIEWS = {
   layers: { name: "Layers", load: async () => (await import("./layers.js")).Layers },
   diagram: { name: "Diagram", load: async () => (await import("./diagram.js")).Diagram },
   certificate: { name: "Certificate", load: async () => (await import("./certificate.js")).Certificate },
+  library: { load: async () => (await import("./library.js")).Library }, // the first screen, where boards are looked up and games solved
 };
 
 const VIEWS_OF = {
@@ -24,7 +25,10 @@ const VIEWS_OF = {
   "winning set": ["play", "train", "browse", "diagram"],
   certificate: ["certificate"],
 };
-const viewsOf = (kind) => VIEWS_OF[kind] || VIEWS_OF.table;
+const viewsOf = ({ kind }) => VIEWS_OF[kind] || VIEWS_OF.table;
+
+/** The view of a table that a route names, else the first. */
+const viewOf = (table, route) => viewsOf(table).find((view) => view === route.view) || viewsOf(table)[0];
 
 // -- tables -------------------------------------------------------------------------------------
 
@@ -70,19 +74,9 @@ function Header({ tables, table, route, go, onHelp }) {
 }
 
 function Views({ table, route, go }) {
-  const views = viewsOf(table.kind);
-  const current = views.includes(route.view) ? route.view : views[0];
   const keep = { table: table.name, objective: route.objective, board: route.board };
-  const follow = (view) => (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    go({ table: table.name, view, slide: "", sum: "" });
-  };
-  return html`<nav aria-label="Views">
-    ${views.map(
-      (view) => html`<a href=${hrefOf({ ...keep, view })} aria-current=${view === current ? "page" : undefined} onClick=${follow(view)}>${VIEWS[view].name}</a>`,
-    )}
-  </nav>`;
+  const names = viewsOf(table).map((view) => [view, VIEWS[view].name]);
+  return html`<${ViewLinks} names=${names} current=${viewOf(table, route)} href=${(view) => hrefOf({ ...keep, view })} onView=${(view) => go({ table: table.name, view, slide: "", sum: "" })} />`;
 }
 
 // -- the chosen table ---------------------------------------------------------------------------
@@ -145,8 +139,7 @@ function Objectives({ objectives, objective, go }) {
 function Table({ table, route, go }) {
   const { data: info, problem, again } = useGet(`tables/${encodeURIComponent(table.name)}`);
   const [digits, setDigits] = useSetting("digits", false);
-  const views = viewsOf(table.kind);
-  const view = views.includes(route.view) ? route.view : views[0];
+  const view = viewOf(table, route);
   const { component: View, problem: broken } = useView(view);
   if (problem || broken) return html`<${Notice} again=${again}>${problem || broken}<//>`;
   if (!info || !View) return html`<p class="wait">Loading …</p>`;
@@ -164,17 +157,8 @@ function Table({ table, route, go }) {
     <${View} key=${table.name} info=${info} route=${route} go=${go} objective=${objective} unit=${chosen.unit} digits=${digits} setDigits=${setDigits} />`;
 }
 
-/** The first screen, where boards are looked up and games solved. */
-function useLibrary(shown) {
-  const [Library, load] = useState(null);
-  useEffect(() => {
-    if (shown && !Library) import("./library.js").then((module) => load(() => module.Library));
-  }, [shown]);
-  return Library;
-}
-
 function Main({ tables, table, route, go, again }) {
-  const Library = useLibrary(!table && !route.table);
+  const { component: Library } = useView(!table && !route.table ? "library" : null);
   if (!table && !route.table) return Library ? html`<${Library} tables=${tables} again=${again} route=${route} go=${go} />` : html`<p class="wait">Loading …</p>`;
   if (!table) {
     const others = tables.length ? `These are served: ${tables.map((one) => one.name).join(", ")}.` : "No table is served.";

@@ -44,8 +44,8 @@ const Wall = () => html`<svg viewBox="0 0 100 100" aria-hidden="true">
 /** A mark on a cell on which the goal wins, drawn over its tile. */
 const Goal = ({ cell, sizes }) => html`<div class="goal" style=${box(sizes, sizes.left(cell), sizes.top(cell))}></div>`;
 
-function Tile({ token, sizes, ghost, label }) {
-  const word = label || token.word;
+function Tile({ token, sizes, ghost }) {
+  const { word } = token;
   const fill = fillOf(word);
   const move = `translate(${(100 * sizes.left(token.cell)).toFixed(2)}%,${(100 * sizes.top(token.cell)).toFixed(2)}%)`;
   const size = `width:${part(1, sizes.width)};height:${part(1, sizes.height)};`;
@@ -97,12 +97,12 @@ function swipeOf(x, y, directions) {
 }
 
 /**
- * The large board.  props: shape, cells, tokens, ghosts, label; `labels`, what is written on tokens by their ids, if not their words; `goals`, the cells on which the goal wins if it does
+ * The large board.  props: shape, cells, tokens, ghosts, label; `goals`, the cells on which the goal wins if it does
  * not win on all; onSlide(direction) and directions for swipes; onCell(cell, event) with clickable(cell) for cells
  * that are buttons, and hint(cell), a text on them.
  */
 export function Board(props) {
-  const { shape, cells, tokens, ghosts = [], goals = [], onSlide, directions = [], shaken = "", labels } = props;
+  const { shape, cells, tokens, ghosts = [], goals = [], onSlide, directions = [], shaken = "" } = props;
   const sizes = layout(shape);
   const from = useRef(null);
   const planes = Array.from({ length: sizes.planes }, (_, plane) => plane);
@@ -123,7 +123,7 @@ export function Board(props) {
     ${planes.map((plane) => html`<${Plane} plane=${plane} props=${props} sizes=${sizes} />`)}
     <div class="tiles" aria-hidden="true">
       ${ghosts.map((token) => html`<${Tile} key=${token.id} token=${token} sizes=${sizes} ghost=${true} />`)}
-      ${tokens.map((token) => html`<${Tile} key=${token.id} token=${token} sizes=${sizes} label=${labels?.get(token.id)} />`)}
+      ${tokens.map((token) => html`<${Tile} key=${token.id} token=${token} sizes=${sizes} />`)}
       ${goals.map((cell) => html`<${Goal} key=${`goal ${cell}`} cell=${cell} sizes=${sizes} />`)}
     </div>
   </div>`;
@@ -138,16 +138,15 @@ export function StillBoard({ cells, shape, label, ...others }) {
 export function MiniBoard({ cells, shape, mark, goals = [] }) {
   const sizes = layout(shape);
   const square = (cell, word) => {
-    const at = `left:${part(sizes.left(cell), sizes.width)};top:${part(sizes.top(cell), sizes.height)};`;
-    const size = `width:${part(1, sizes.width)};height:${part(1, sizes.height)};`;
+    const at = box(sizes, sizes.left(cell), sizes.top(cell));
     const goal = goals.includes(cell) ? " aim" : "";
-    if (word === "0") return html`<i class=${`empty${goal}`} style=${at + size}></i>`;
-    if (word === "x") return html`<i class=${`locked${goal}`} style=${at + size}></i>`;
-    if (word === "#") return html`<i class="wall" style=${at + size}><${Wall} /></i>`;
+    if (word === "0") return html`<i class=${`empty${goal}`} style=${at}></i>`;
+    if (word === "x") return html`<i class=${`locked${goal}`} style=${at}></i>`;
+    if (word === "#") return html`<i class="wall" style=${at}><${Wall} /></i>`;
     const fill = fillOf(word);
     const font = `font-size:${((100 * textSize(word)) / sizes.width).toFixed(2)}cqw;`;
     const colours = `background:${fill};color:${inkOf(fill)};`;
-    return html`<i class=${cell === mark ? "new" : ""} style=${at + size + font + colours}>${labelOf(word)}</i>`;
+    return html`<i class=${cell === mark ? "new" : ""} style=${at + font + colours}>${labelOf(word)}</i>`;
   };
   return html`<span class="mini" role="img" aria-label=${boardWords(cells, shape)} style=${`--ratio:${(sizes.width / sizes.height).toFixed(4)}`}>
     ${cells.map((word, cell) => square(cell, word))}

@@ -2,7 +2,7 @@
 
 import { html, useEffect, useState } from "./language.js";
 import { focusCell } from "./board.js";
-import { Button, Choice, Facts, Live, Notes, Slides, directionOf, useKeys } from "./parts.js";
+import { Button, Choice, Facts, Live, Notes, Notice, Slides, directionOf, useKeys } from "./parts.js";
 import { GameBoard, Status, bestOf, spoken, useAddress, useGame } from "./play.js";
 import { capital, count } from "./text.js";
 
@@ -43,7 +43,7 @@ export function Certificate({ info, route, go, objective, unit }) {
     else action?.();
     return Boolean(direction || action);
   });
-  if (!game.cells) return game.problem ? html`<${Status} game=${{ problem: game.problem, again, info }} />` : html`<p class="wait">Loading …</p>`;
+  if (!game.cells) return game.problem ? html`<${Notice} again=${again}>${game.problem}<//>` : html`<p class="wait">Loading …</p>`;
   const [title, text] = WORDS[info.claim];
   const last = game.entries[game.at - 1]?.slide;
   return html`<div class="play">
@@ -63,7 +63,7 @@ export function Certificate({ info, route, go, objective, unit }) {
         ${forced
           ? html`<p class="last">${last ? `The certificate slid ${last}.` : ""}</p>
             <${Choice} name="by" label="Spawns" value=${by} options=${[["chosen", "I choose"], ["random", "Random"]]} onChange=${setBy} />`
-          : html`<${Slides} info=${info} answer=${game.shown && { ...game.shown, best: [] }} unit=${unit} onSlide=${slide} stale=${!game.answer && !game.end} hideValues=${true} />`}
+          : html`<${Slides} info=${info} answer=${game.shown} unit=${unit} onSlide=${slide} stale=${!game.answer && !game.end} hideValues=${true} />`}
         <${Facts} items=${[["Boards in the certificate", count(info.positions)], ["Starts", count(info.starts.length)], ["Move", game.at]]} />
         <${Notes} answer=${game.answer} />
       </section>

@@ -61,7 +61,7 @@ function span(values, unit) {
   const low = known.length ? least(known) : 0;
   const high = known.length ? most(known) : 1;
   if (unit === "yes-no" || (unit === "probability" && low === high && (low === 0 || low === 1))) return [0, 1];
-  const size = unit === "probability" ? (low > 0.001 && high < 0.999 ? LEAST_SPAN : 0) : 0;
+  const size = unit === "probability" && low > 0.001 && high < 0.999 ? LEAST_SPAN : 0;
   const missing = Math.max(0, (low === high ? Math.abs(low) * 0.2 || 1 : size) - (high - low));
   const [first, last] = [low - missing / 2, high + missing / 2];
   return unit === "probability" ? [Math.max(0, first), Math.min(1, last)] : [first, last];

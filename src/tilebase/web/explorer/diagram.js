@@ -56,10 +56,7 @@ export function Diagram({ info, route, go, objective }) {
     const paper = place.current;
     if (!data?.whole) paper.scrollTop = (paper.scrollHeight - paper.clientHeight) / 2; // where the board itself is
   }, [size, zoom]);
-  if (problem && route.board) {
-    return html`<${Notice} again=${again}>${problem}<//><p><${Button} onClick=${() => go({ board: "" })}>Begin with a start<//></p>`;
-  }
-  if (problem) return html`<${Notice} again=${again}>${problem}<//>`;
+  if (problem) return html`<${Notice} again=${again}>${problem}<//>${route.board && html`<p><${Button} onClick=${() => go({ board: "" })}>Begin with a start<//></p>`}`;
   if (!data) return html`<p class="wait">Loading …</p>`;
   const fit = () => size && setZoom(Math.min(1, place.current.clientWidth / size.width));
   return html`<div class="diagram">

@@ -18,6 +18,8 @@ export const newSeed = () => Math.floor(Math.random() * 1e6);
 /** A position of a game: `slide` was made here, `spawn` came after it; `end` if the game ended. */
 const entryOf = (cells, answer = null) => ({ cells, answer, slide: null, spawn: null, end: "" });
 
+const holdsGoal = (cells, { goal }) => goal !== null && cells.includes(String(goal));
+
 export class Game {
   /** `info` is what the API tells of the table (`plain`: each slide that changes the board is allowed); `mode` is how tiles are spawned: random, chosen or adversary. */
   constructor(info, objective, notify) {
@@ -214,11 +216,12 @@ export class Game {
     if (!option && !made.moved) return this.refuse(direction, "moves nothing");
     if (own) this.turn += 1;
     this.refusal = "";
-    this.move(made, option?.cells);
+    Object.assign(this, { tokens: made.tokens, ghosts: made.ghosts });
+    if (option && !sameCells(option.cells, cellsOf(this.tokens, entry.cells))) this.settle(option.cells);
+    const cells = cellsOf(this.tokens, entry.cells);
     this.entries.length = this.at + 1;
     Object.assign(entry, { slide: direction, spawn: null, own });
-    const end = option ? option.ends : this.holdsGoal(cellsOf(this.tokens, entry.cells)) ? "won" : "";
-    this.follow(cellsOf(this.tokens, entry.cells), end);
+    this.follow(cells, option ? option.ends : holdsGoal(cells, this.info) ? "won" : "");
     return true;
   }
 
@@ -229,25 +232,11 @@ export class Game {
     return false;
   }
 
-  /** Take over the tokens of a slide; `cells` is the board afterwards if the server knows it. */
-  move(made, cells) {
-    this.tokens = made.tokens;
-    this.ghosts = made.ghosts;
-    if (cells && !sameCells(cells, cellsOf(made.tokens, cells))) this.settle(cells);
-  }
-
-  holdsGoal(cells) {
-    return this.info.goal !== null && cells.includes(String(this.info.goal));
-  }
-
   /** What comes after a slide: the end, or a spawn. */
   follow(cells, end) {
     if (end) return this.push({ ...entryOf(cells), end });
-    if (this.mode === "random") {
-      this.after = cells;
-      return this.spawn(randomSpawn(cells, this.info.spawns, randomFor(this.seed, this.at)));
-    }
     this.after = cells;
+    if (this.mode === "random") return this.spawn(randomSpawn(cells, this.info.spawns, randomFor(this.seed, this.at)));
     this.notify();
     if (this.mode !== "chosen") this.askSpawn();
     return undefined;
@@ -257,10 +246,7 @@ export class Game {
   setMode(mode) {
     this.mode = mode;
     this.problem = null;
-    if (!this.after) return this.notify();
-    const { after } = this;
-    this.after = null;
-    return this.follow(after, "");
+    return this.after ? this.follow(this.after, "") : this.notify();
   }
 
   /** Put a tile on an empty cell of the board that waits for it. */
@@ -327,7 +313,6 @@ export class Game {
     try {
       await action();
     } catch (error) {
-      if (error.name === "AbortError") return;
       this.problem = error.message;
       this.notify();
     }
@@ -425,7 +410,7 @@ function entriesOf(record, info) {
     }
     Object.assign(entry, { slide, spawn: ends ? null : { cell, tile } });
     entry = ends ? { ...entryOf(after), end: UNKNOWN } : entryOf(withSpawn(after, { cell, tile }));
-    if (ends && info.goal !== null && after.includes(String(info.goal))) entry.end = "won";
+    if (ends && holdsGoal(after, info)) entry.end = "won";
     entries.push(entry);
   });
   return entries;

@@ -41,22 +41,15 @@ export function SavedGames({ game }) {
   };
   const load = (record) => {
     try {
-      game.load(record);
+      game.load(typeof record === "string" ? recordOf(record) : record);
       say("Loaded.");
-    } catch (error) {
-      say(error.message);
-    }
-  };
-  const read = (content) => {
-    try {
-      load(recordOf(content));
     } catch (error) {
       say(error.message);
     }
   };
   const choose = async (event) => {
     const [file] = event.target.files;
-    if (file) read(await file.text());
+    if (file) load(await file.text());
     event.target.value = "";
   };
   return html`<details class="games">
@@ -76,7 +69,7 @@ export function SavedGames({ game }) {
     <label class="field"><span>Paste a saved game</span>
       <textarea rows="2" spellcheck="false" value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
     </label>
-    <${Button} disabled=${!text.trim()} onClick=${() => read(text)}>Load the text<//>
+    <${Button} disabled=${!text.trim()} onClick=${() => load(text)}>Load the text<//>
     <p class="said" role="status">${said}</p>
   </details>`;
 }

@@ -8,7 +8,7 @@ import { hrefOf } from "./route.js";
 import { capital, either, tableName } from "./text.js";
 import { shapeOf, wordsOf } from "./rules.js";
 
-const EXAMPLE = "0,2,4,0 / 2,16,8,4 / 8,128,256,512 / 1024,2048,4096,8192";
+const EXAMPLE = "0,2,4,0\n2,16,8,4\n8,128,256,512\n1024,2048,4096,8192";
 
 /** The cells of a formation's picture: large tiles as x, cells where the goal wins marked. */
 function Picture({ picture, shape }) {
@@ -188,11 +188,11 @@ export function Library({ tables, again, route, go }) {
       <h1>Which slide is best?</h1>
       <form onSubmit=${find}>
         <label class="field"><span>Your board, row by row</span>
-          <textarea rows="4" spellcheck="false" placeholder=${EXAMPLE.replaceAll(" / ", "\n")} value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
+          <textarea rows="4" spellcheck="false" placeholder=${EXAMPLE} value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
         </label>
         <div class="bar-of-buttons">
           <button class="button main" disabled=${!text.trim()}>Find tables</button>
-          <${Button} onClick=${() => setText(EXAMPLE.replaceAll(" / ", "\n"))}>An example<//>
+          <${Button} onClick=${() => setText(EXAMPLE)}>An example<//>
         </div>
       </form>
       ${said && html`<${Notice}>${said}<//>`}

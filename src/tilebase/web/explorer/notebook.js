@@ -178,7 +178,8 @@ const isMistake = (note, least) => note.loss > 0 && note.loss >= least * note.of
  * The positions with a mistake that were not right three times since, at times that `REST` separates.  Those that rest
  * are last; else what matters most is first: by the part of the value that was lost, how often, and how long ago.
  */
-export function positionsOf(notes, least, now = Date.now()) {
+function positionsOf(notes, least) {
+  const now = Date.now();
   const found = new Map();
   for (const note of notes) {
     const one = found.get(note.key) || { key: note.key, times: 0, right: 0, worst: null, last: 0, rests: 0 };
@@ -196,8 +197,8 @@ export function positionsOf(notes, least, now = Date.now()) {
 }
 
 /** For each of the last days, how many slides were judged, and how many of these were mistakes. */
-function daysOf(notes, least, now = Date.now()) {
-  const today = Math.floor(now / DAY);
+function daysOf(notes, least) {
+  const today = Math.floor(Date.now() / DAY);
   const days = Array.from({ length: DAYS }, (_, index) => ({ day: today - DAYS + 1 + index, slides: 0, mistakes: 0 }));
   for (const note of notes.filter(({ from }) => from === "train")) { // in play, values are seen
     const day = days[Math.floor(note.when / DAY) - days[0].day];

@@ -50,8 +50,20 @@ export function Looks() {
     <button type="button" class="button plain" lang=${other} title=${name} onClick=${() => speak(other)}>${other === "en" ? "EN" : name}</button>`;
 }
 
+/** Links to views, of which `names` are [view, name]; `onView(view)` is called for a click that opens no other tab. */
+export function ViewLinks({ names, current, href, onView }) {
+  const follow = (view) => (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    onView(view);
+  };
+  return html`<nav aria-label="Views">
+    ${names.map(([view, name]) => html`<a href=${href(view)} aria-current=${view === current ? "page" : undefined} onClick=${follow(view)}>${name}</a>`)}
+  </nav>`;
+}
+
 /** A sentence about what went wrong, with a way to go on. */
-export const Notice = ({ children, again, onClose, kind = "problem" }) => html`<div class=${`notice ${kind}`} role=${kind === "problem" ? "alert" : "note"}>
+export const Notice = ({ children, again, onClose }) => html`<div class="notice problem" role="alert">
   <p>${children}</p>
   ${again && html`<${Button} icon="again" onClick=${again}>Try again<//>`}
   ${onClose && html`<${Button} icon="close" kind="plain" label="Close" onClick=${onClose} />`}
@@ -165,7 +177,6 @@ function Slide({ direction, slide, text, bar, answer, digits, unit, onSlide, cho
 /** The slides of a position with their values; each is a button. `stale` values are dimmed. */
 export function Slides({ info, answer, digits, unit, onSlide, stale, chosen, hideValues }) {
   const of = (direction) => answer?.slides.find((slide) => slide.direction === direction);
-  const blank = hideValues && answer ? { ...answer, best: [] } : answer;
   const slide = (direction) => {
     const found = of(direction);
     return hideValues && found ? { ...found, value: null, best: false, loss: null, ends: "" } : found;
@@ -179,7 +190,7 @@ export function Slides({ info, answer, digits, unit, onSlide, stale, chosen, hid
   };
   return html`<ul class=${`slides${stale ? " stale" : ""}${digits ? " digits" : ""}`} aria-busy=${Boolean(stale)} aria-label="Slides">
     ${info.directions.map(
-      (direction) => html`<${Slide} key=${direction} direction=${direction} slide=${slide(direction)} text=${textOf(direction)} bar=${barOf(slide(direction))} answer=${stale ? null : blank}
+      (direction) => html`<${Slide} key=${direction} direction=${direction} slide=${slide(direction)} text=${textOf(direction)} bar=${barOf(slide(direction))} answer=${stale ? null : answer}
         digits=${digits} unit=${unit} onSlide=${onSlide} chosen=${chosen === direction} hideValues=${hideValues} />`,
     )}
   </ul>`;

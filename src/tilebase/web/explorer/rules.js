@@ -10,7 +10,7 @@ export function tokensOf(cells) {
 }
 
 /** Whether a word is a tile, x included. */
-export const isTile = (word) => word !== "0" && word !== "#";
+const isTile = (word) => word !== "0" && word !== "#";
 
 /** The words of a board that holds these tokens; `like` is any board with the same walls. */
 export function cellsOf(tokens, like) {
@@ -89,16 +89,16 @@ export function mulberry32(seed) {
 /** The random numbers for the spawn after a move, so that the same seed and slides give the same game. */
 export const randomFor = (seed, move) => mulberry32((seed + Math.imul(move + 1, 0x9e3779b1)) >>> 0);
 
-/** A board as text: rows joined by "/", cells by ",". */
-export function boardText(cells, shape) {
+/** The rows of a board, those of all planes. */
+export function rowsOf(cells, shape) {
   const width = shape[shape.length - 1];
-  const rows = [];
-  for (let at = 0; at < cells.length; at += width) rows.push(cells.slice(at, at + width).join(","));
-  return rows.join("/");
+  return Array.from({ length: cells.length / width }, (_, row) => cells.slice(row * width, (row + 1) * width));
 }
 
-const rowsOf = (cells, [, columns]) => Array.from({ length: cells.length / columns }, (_, row) => cells.slice(row * columns, (row + 1) * columns));
 const textOf = (rows) => rows.map((row) => row.join(",")).join("/");
+
+/** A board as text: rows joined by "/", cells by ",". */
+export const boardText = (cells, shape) => textOf(rowsOf(cells, shape));
 
 /** The text of a square board after a quarter turn clockwise. */
 export const turned = (cells, shape) => textOf(rowsOf(cells, shape)[0].map((_, column) => rowsOf(cells, shape).map((row) => row[column]).reverse()));

@@ -25,10 +25,10 @@ export function remember(name, value, storage = "localStorage") {
 }
 
 /** A setting that is remembered, as a hook. */
-export function useSetting(name, initial) {
-  const [value, setValue] = useState(() => recall(name, initial));
+export function useSetting(name, initial, storage = "localStorage") {
+  const [value, setValue] = useState(() => recall(name, initial, storage));
   const change = (next) => {
-    remember(name, next);
+    remember(name, next, storage);
     setValue(next);
   };
   return [value, change];

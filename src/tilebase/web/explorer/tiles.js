@@ -1,6 +1,6 @@
 // The colours of tiles, as src/tilebase/game/board.py has them, and the words for cells.
 
-import { placeOf } from "./rules.js";
+import { placeOf, rowsOf } from "./rules.js";
 
 // FILLS[e - 1] is the colour of the tile 2**e; larger tiles are black.
 export const FILLS = [
@@ -56,11 +56,6 @@ export function placeWord(cell, shape) {
 
 /** A board in words, row by row. */
 export function boardWords(cells, shape) {
-  const width = shape[shape.length - 1];
-  const rows = [];
-  for (let at = 0; at < cells.length; at += width) {
-    const place = placeWord(at, shape).replace(/, column.*/, "");
-    rows.push(`${place}: ${cells.slice(at, at + width).map(cellWord).join(", ")}`);
-  }
-  return rows.join("; ");
+  const place = (row, width) => placeWord(row * width, shape).replace(/, column.*/, "");
+  return rowsOf(cells, shape).map((words, row) => `${place(row, words.length)}: ${words.map(cellWord).join(", ")}`).join("; ");
 }

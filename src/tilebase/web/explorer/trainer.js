@@ -7,7 +7,7 @@ import { Notebook, anyImage, clock, useNoting, useOwnSlides } from "./notebook.j
 import { Button, Live, Notes, Notice, Slides, directionOf, isChoice, useKeys, verdict } from "./parts.js";
 import { GameBoard, Spawning, Status, Turn, Verdict, begin, spoken, useAddress, useGame } from "./play.js";
 import { sumName } from "./rules.js";
-import { recall, remember, useSetting } from "./store.js";
+import { useSetting } from "./store.js";
 import { MISTAKE, capital, count, lossText, percent, several, sizeOf, valueText } from "./text.js";
 
 const NONE = { slides: 0, best: 0, mistakes: 0, lost: 0, of: 0, run: 0, longest: 0 };
@@ -26,12 +26,7 @@ function counted(sums, entry) {
 
 /** The counts of this sitting, which a reload keeps, and a function that begins them again. */
 function useSitting(game) {
-  const name = `sitting.${game.table}`;
-  const [sums, setSums] = useState(() => recall(name, NONE, "sessionStorage"));
-  const keep = (next) => {
-    remember(name, next, "sessionStorage");
-    setSums(next);
-  };
+  const [sums, keep] = useSetting(`sitting.${game.table}`, NONE, "sessionStorage");
   useOwnSlides(game, (entries) => keep(entries.reduce(counted, sums)));
   return [sums, () => keep(NONE)];
 }
@@ -119,9 +114,7 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
     else return false;
     return true;
   });
-  if (!game.cells) {
-    return html`<${Status} game=${{ problem: game.problem, again: () => begin(game, ""), info }} />${!game.problem && html`<p class="wait">Loading …</p>`}`;
-  }
+  if (!game.cells) return game.problem ? html`<${Notice} again=${() => begin(game, "")}>${game.problem}<//>` : html`<p class="wait">Loading …</p>`;
   const before = game.entries[game.at - 1];
   const last = verdict(before, Game.made(before));
   const rests = before?.answer?.board === drill[0]?.image && Game.made(before)?.best && drill[0].rests > Date.now();

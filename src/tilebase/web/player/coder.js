@@ -1,6 +1,6 @@
 // The blocks of a policy: which boards are afterstates, and where their values lie.  src/tilebase/_kernels/page.py writes them.
 
-const HALVINGS = 15;
+export const HALVINGS = 15;
 const LIMIT = 60; // the most bits that a counter counts
 const [FLAGS, KINDS, PAIRS, CELLS, EMPTIES, COUNTERS] = [65536, 66560, 71168, 333312, 333824, 333888]; // where each kind of counters begins, but the first
 const EVEN = 1 << 15; // the probability 1/2, and the first weights, in 65536ths

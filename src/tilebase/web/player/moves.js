@@ -140,8 +140,7 @@ export class Rules {
   /** A real board as one of the game: its large tiles are x, and it is rotated or mirrored so that they stand on a mask. */
   #real(cells) {
     const codes = this.codes(cells);
-    const goals = this.patterns.map((pattern) => Math.max(...pattern.map((code) => code ?? 0)));
-    const least = Math.min(this.goal ?? Infinity, ...goals);
+    const least = Math.min(this.goal ?? Infinity, ...this.patterns.map((pattern) => Math.max(...pattern)));
     const most = Math.max(...this.highest);
     const count = this.words(this.start.boards[0]).filter((word) => word === "x").length;
     const forced = codes.flatMap((code, cell) => (code > most ? [cell] : []));

@@ -2,7 +2,7 @@
 
 import { html, render, t, useEffect, useState } from "../explorer/language.js";
 import { answerWith } from "../explorer/api.js";
-import { Button, Looks, Notice } from "../explorer/parts.js";
+import { Button, Looks, Notice, ViewLinks } from "../explorer/parts.js";
 import { Play } from "../explorer/play.js";
 import { hrefOf, useRoute } from "../explorer/route.js";
 import { useSetting } from "../explorer/store.js";
@@ -11,7 +11,8 @@ import { Trainer } from "../explorer/trainer.js";
 import { Answers } from "./answers.js";
 import { Policy, PolicyError } from "./policy.js";
 
-const VIEWS = { play: ["Play", Play], train: ["Train", Trainer] };
+const VIEWS = { play: Play, train: Trainer };
+const NAMES = [["play", "Play"], ["train", "Train"]];
 const LOCAL = location.protocol === "file:";
 
 /** How many of some games come to a position, in words: "about 1 in 120 comes". */
@@ -84,27 +85,16 @@ function About({ header, file }) {
   </section>`;
 }
 
-function Views({ route, go, view }) {
-  const follow = (one) => (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    go({ view: one });
-  };
-  return html`<nav aria-label="Views">
-    ${Object.entries(VIEWS).map(([one, [name]]) => html`<a href=${hrefOf({ ...route, view: one })} aria-current=${one === view ? "page" : undefined} onClick=${follow(one)}>${name}</a>`)}
-  </nav>`;
-}
-
 function App({ policy }) {
   const { header, file } = policy;
   const [route, go] = useRoute();
   const [ready, setReady] = useState(!LOCAL);
   const [digits, setDigits] = useSetting("digits", false);
   const view = VIEWS[route.view] ? route.view : "play";
-  const [, View] = VIEWS[view];
+  const View = VIEWS[view];
   const { label, unit } = header.objective;
   return html`<div class="player">
-    <header><h1>${document.title}</h1><div class="corner"><${Looks} /></div><${Views} route=${route} go=${go} view=${view} /></header>
+    <header><h1>${document.title}</h1><div class="corner"><${Looks} /></div><${ViewLinks} names=${NAMES} current=${view} href=${(one) => hrefOf({ ...route, view: one })} onView=${(one) => go({ view: one })} /></header>
     <main>
       <${Loading} file=${file} />
       ${ready

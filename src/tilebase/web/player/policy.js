@@ -1,13 +1,12 @@
 // Packed values: of each slide a cell of a scale, read from a file by ranges.  docs/format.md describes it.
 
-import { Boards } from "./coder.js";
+import { Boards, HALVINGS } from "./coder.js";
 
 /** A sentence for the player: a file that cannot be read, or is not what it should be. */
 export class PolicyError extends Error {}
 
 const ENTRY = 16; // bytes of the index for each block
 const KEPT = 64; // blocks that are kept in memory
-const HALVINGS = 15;
 const CERTAIN = 255; // the cell of a probability of 1
 
 const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -26,7 +25,7 @@ export function crc32(bytes) {
 const CACHE = "tilebase"; // what is kept on this device, so that the page works without a connection
 
 /** Part of a file, or all of it: from the host, from what is kept on this device, or from a file that was chosen. */
-export class RangedFile {
+class RangedFile {
   #first = null; // the first request: it shows whether the host knows ranges
   #whole = null; // a `Blob` of the file, if there is one
 
