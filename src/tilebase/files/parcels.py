@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.errors import CorruptError
+from tilebase.files.source import Closing
 from tilebase.runtime.storage import open_own, storage_errors, written
 
 Array = npt.NDArray[Any]
@@ -87,7 +88,7 @@ class ParcelWriter:
             self._file.flush()
 
 
-class ParcelFile:
+class ParcelFile(Closing):
     """An open parcel file.  Raises `CorruptError` or `StorageError`."""
 
     def __init__(self, path: Path) -> None:
@@ -116,12 +117,6 @@ class ParcelFile:
 
     def __len__(self) -> int:
         return len(self._index)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file."""

@@ -16,7 +16,6 @@ from tilebase.files.keys import Reachable
 from tilebase.files.layers import LayerFolder, read_contents
 from tilebase.files.run import (
     ANEW,
-    MOST_JOURNAL,
     Findings,
     Journal,
     has_segment,
@@ -25,7 +24,6 @@ from tilebase.files.run import (
     read_journal,
     verify_layer,
 )
-from tilebase.files.source import read_file
 from tilebase.files.store import RELEASED_BYTES, SEGMENT_BYTES, LayerStore
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -121,12 +119,11 @@ def verify_solved(journal: Path, identity: Mapping[str, Any], layers: Mapping[in
     `identity` is the query that it belongs to, `layers` are the checksums of its layers by sum.  Raises
     `CorruptError` or `StorageError`.
     """
-    data = read_file(journal, MOST_JOURNAL)
-    lines, good = read_journal(data, journal)
+    lines, _, torn = read_journal(journal)
     listed = _listed(lines, journal)
     if any(line.get("of") != digest_of(identity) for line in lines):
         yield f"{journal} belongs to another game or objective: {ANEW}"
-    elif good < len(data) or not layers.items() <= listed.items():
+    elif torn or not layers.items() <= listed.items():
         yield other_layers(journal)
 
 
@@ -137,8 +134,7 @@ def verify_values(folder: Path, found: Findings) -> None:
     """
     with found.checking():
         journal = folder / places.SOLVED
-        lines, _ = read_journal(read_file(journal, MOST_JOURNAL) if journal.exists() else b"", journal)
-        listed = _listed(lines, journal)
+        listed = _listed(read_journal(journal)[0], journal)
         contents = read_contents(folder) if (folder / places.INDEX).exists() else None
         if contents is None:
             found.wrong += [lacks(folder, total) for total in sorted(listed)]
