@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, Unpack
@@ -292,8 +292,7 @@ class Pruning:
         """Delete the work folder of a finished table, after the run in it was closed."""
         if self.work.exists():
             delete_run(self.work)
-        with suppress(FileNotFoundError):
-            (self.target / JOURNAL).unlink()
+        (self.target / JOURNAL).unlink(missing_ok=True)
 
 
 class _PruningValues(StoredValues):

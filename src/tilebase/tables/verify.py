@@ -14,7 +14,7 @@ import random
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -456,14 +456,11 @@ def _names(table: Table) -> list[str]:
 
 
 def _sum(table: Table, name: str) -> str:
-    source = table.location.open(name)
-    try:
-        digest = hashlib.sha256()
+    digest = hashlib.sha256()
+    with closing(table.location.open(name)) as source:
         for at in range(0, source.size, PIECE):
             digest.update(source.read(at, min(PIECE, source.size - at)))
-        return digest.hexdigest()
-    finally:
-        source.close()
+    return digest.hexdigest()
 
 
 def format_sums(sums: Mapping[str, str]) -> str:
