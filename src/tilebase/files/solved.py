@@ -6,7 +6,7 @@ values/LABEL/layers.jsonl    one line per finished layer: its summary and the ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +43,24 @@ class StoredValues:
     layers:
         ``layers[s]``: the summary of the finished layer of sum s.
 
-    With `release`, layers are given up while the game is solved; if `shared`, workers read them.
+    With `release`, layers are given up while the game is solved; if `shared`, workers read them.  `before` is
+    called with the sum of each layer and with `durable` before the journal says that it is solved.
 
     Raises `WrongGameError` if the journal belongs to another game or objective, and `CorruptError` if it is
     damaged.
     """
 
     def __init__(
-        self, folder: Path, game: Game, objective: Objective, *, release: bool = False, shared: bool = False
+        self,
+        folder: Path,
+        game: Game,
+        objective: Objective,
+        *,
+        release: bool = False,
+        shared: bool = False,
+        before: Callable[[int, bool], None] | None = None,
     ) -> None:
-        self.folder, self.objective = folder, objective
+        self.folder, self.objective, self._before = folder, objective, before
         with storage_errors(folder, "use"):
             for one in (folder.parent, folder):
                 make_folder(one)
@@ -92,6 +100,8 @@ class StoredValues:
     def add(self, summary: LayerSummary, *, durable: bool) -> None:
         """Add a layer to the journal, after it was written.  Raises `StorageError`."""
         total = summary.sum
+        if self._before is not None:
+            self._before(total, durable)
         self.layers[total], self._checksums[total] = summary, self.files.records[total].text
         self._journal.append(self._line(total), durable=durable)
 
