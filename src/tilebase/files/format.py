@@ -150,7 +150,6 @@ class Varying:
 
     @cached_property
     def _numbers(self) -> list[tuple[int, int]]:
-        """The stretches as numbers."""
         masks, shifts = self.stretches
         return list(zip(masks.tolist(), shifts.tolist(), strict=True))
 

@@ -180,7 +180,6 @@ class LayerStore(LayerFolder):
             self._flush()
 
     def _flush(self) -> None:
-        """Write the frames that wait."""
         with storage_errors(self._path(self._number)):
             write_all(self._segment, b"".join(self._waiting))
             self._kept += self._waits

@@ -254,7 +254,6 @@ def _move(move: Any, number: int, *, last: bool) -> Move:
 
 
 def _replay(game: Game, text: str) -> Iterator[Position]:
-    """Yield the positions of a replay of 2048verse.com."""
     if len(game.shape) != 2 or max(game.shape) > 4:
         raise BoardError(f"a replay of 2048verse has at most 4x4 cells, but the board is {game.shape_text}")
     spawns = text[_header(game, text) :]

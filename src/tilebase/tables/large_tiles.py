@@ -394,7 +394,6 @@ def json_rows(text: str) -> list[Any]:
 
 
 def _number(word: str) -> int:
-    """Return the tile of one word."""
     if word == "x":
         return X_TILE
     if word in (".", "-", "_", "#"):

@@ -349,7 +349,6 @@ class Table(Solved):
         return self._value(worth, self.game.sum(after), objective)
 
     def _after_value(self, after: Cells, objective: Objective) -> Value:
-        """Return the value of a board after a slide."""
         number = self.prober.afterstate(after, objective)
         if proves_certain(objective) and number == 1 and self._is_forced(after):
             return Exact(1)

@@ -238,7 +238,6 @@ def _check_layer(table: Table, total: int, labels: Iterable[str], found: Finding
 
 
 def _has_boards_of(layer: Layer, other: Layer) -> bool:
-    """Return whether two layers have the same keys."""
     return same_boards(layer, other) and all(
         np.array_equal(layer.keys(k), other.keys(k)) for k in range(layer.chunks)
     )
@@ -450,7 +449,6 @@ def _compare(table: Table, name: str, expected: str | None) -> Iterator[str]:
 
 
 def _names(table: Table) -> list[str]:
-    """Return the files of a table, sorted."""
     files = [name for label in table.manifest.labels for name in table.layers[label].names()]
     return sorted([places.TABLE, *files])
 
