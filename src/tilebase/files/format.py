@@ -53,7 +53,6 @@ VALUE_LEVEL = -1
 """For values of more than a bit: 55 % of the time of `LEVEL` and 8 % more bytes on 3x3 to 512."""
 VALUE_SHARE = 0.55
 """Size of a compressed value on disk, as a share of the size in memory, about."""
-_OF_THREAD = threading.local()
 
 
 def stored_bytes(objectives: Iterable[Objective]) -> float:
@@ -101,14 +100,9 @@ def decode_keys(first: int, data: bytes, count: int, varying: Varying | None = N
         position = np.arange(len(raw), dtype=np.int32) - np.repeat(starts, ends - starts + 1)
         pieces = (raw & 0x7F).astype(np.uint64) << (7 * position).astype(np.uint64)
         keys[1:] = np.uint64(first) + np.cumsum(np.add.reduceat(pieces, starts), dtype=np.uint64)
-    check_ascending(keys)
-    return keys
-
-
-def check_ascending(keys: Keys) -> None:
-    """Raise `CorruptError` unless keys are strictly ascending; wrong deltas may be 0, or overflow."""
-    if (keys[1:] <= keys[:-1]).any():
+    if (keys[1:] <= keys[:-1]).any():  # wrong deltas may be 0, or overflow
         raise CorruptError("the keys of a chunk are not ascending")
+    return keys
 
 
 def cells_of(game: Game, keys: Keys) -> npt.NDArray[np.uint8]:
@@ -156,7 +150,6 @@ class Varying:
 
     @cached_property
     def _numbers(self) -> list[tuple[int, int]]:
-        """The stretches as numbers."""
         masks, shifts = self.stretches
         return list(zip(masks.tolist(), shifts.tolist(), strict=True))
 
@@ -191,21 +184,13 @@ class Varying:
 
 def compress(first: int, count: int, deltas: bytes) -> Chunk:
     """Return a chunk of keys from their deltas; safe to call from several threads."""
-    return Chunk(first, count, (_compressor(LEVEL).compress(deltas),))
-
-
-def _compressor(level: int) -> zstandard.ZstdCompressor:
-    """Return the compressor of this thread: to make one takes as long as to compress 10 kB."""
-    compressors: dict[int, zstandard.ZstdCompressor] = _OF_THREAD.__dict__.setdefault("compressors", {})
-    if level not in compressors:
-        compressors[level] = zstandard.ZstdCompressor(level=level)
-    return compressors[level]
+    return Chunk(first, count, (_OF_THREAD.compressors[LEVEL].compress(deltas),))
 
 
 def value_chunk(first: int, values: Values, bits: bool, keys: tuple[bytes, ...] = ()) -> Chunk:
     """Return a chunk of values, behind the frame of their keys if they have keys."""
-    level = LEVEL if bits else VALUE_LEVEL
-    return Chunk(first, len(values), (*keys, _compressor(level).compress(encode_values(values, bits))))
+    compressor = _OF_THREAD.compressors[LEVEL if bits else VALUE_LEVEL]
+    return Chunk(first, len(values), (*keys, compressor.compress(encode_values(values, bits))))
 
 
 def encode_values(values: Values, bits: bool) -> bytes:
@@ -215,12 +200,15 @@ def encode_values(values: Values, bits: bool) -> bytes:
     return values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
-def _decompressor() -> zstandard.ZstdDecompressor:
-    """Return the decompressor of this thread: to make one takes as long as to decompress 10 kB."""
-    if "decompressor" not in _OF_THREAD.__dict__:
-        _OF_THREAD.decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
-    found: zstandard.ZstdDecompressor = _OF_THREAD.decompressor
-    return found
+class _OfThread(threading.local):
+    """Compressors by level and a decompressor: to make one takes as long as to compress 10 kB."""
+
+    def __init__(self) -> None:
+        self.compressors = {level: zstandard.ZstdCompressor(level=level) for level in (LEVEL, VALUE_LEVEL)}
+        self.decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+
+
+_OF_THREAD = _OfThread()
 
 
 # -- layers ----------------------------------------------------------------------------------------
@@ -443,7 +431,7 @@ class Layer:
             declared = zstandard.frame_content_size(frame)
             if declared > most:
                 raise CorruptError(f"it declares {declared} bytes, and its boards take at most {most}")
-            return bytes(_decompressor().decompress(frame, max_output_size=most))
+            return bytes(_OF_THREAD.decompressor.decompress(frame, max_output_size=most))
         except zstandard.ZstdError as error:
             raise CorruptError(str(error)) from error
 
@@ -461,7 +449,7 @@ class Layer:
         """Return the keys of a chunk, ascending.  `decode` may be a faster function than `decode_keys`."""
         return self.keys_in(self.frames(chunk, ("keys",))[0], chunk, decode)
 
-    def keys_in(self, frame: bytes, chunk: int, decode: Decode = decode_keys) -> Keys:
+    def keys_in(self, frame: bytes, chunk: int, decode: Decode) -> Keys:
         """Return the keys in a frame of a chunk, as `keys` does."""
         row, varying = self.index[chunk], self.contents.varying
         first, count = int(row["first"]), int(row["boards"])

@@ -300,7 +300,6 @@ def write_subset(
 
 
 def _chosen(layers: Mapping[str, Layer], choose: Callable[[int, Columns], Array]) -> Iterator[Columns]:
-    """Yield the chosen boards of each chunk."""
     first, *others = layers.values()
     if any(not same_boards(first, other) for other in others):
         raise CorruptError(f"{first.name} does not hold the boards of {others[0].name}")

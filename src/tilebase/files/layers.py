@@ -15,16 +15,16 @@ import threading
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from tilebase.errors import CorruptError, MissingLayerError, WrongGameError
 from tilebase.files import places
 from tilebase.files.format import HEAD, HEADER, INDEX, SEGMENT, Contents, Layer, Record
-from tilebase.files.source import LocalFile, Location, Source
+from tilebase.files.source import Closing, LocalFile, Location, Source
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.documents import parse_json, understood
@@ -48,7 +48,7 @@ class Layers(Protocol):
         """Return the sums of all layers, ascending."""
 
 
-class LayerFolder:
+class LayerFolder(Closing):
     """The layers in a folder on this machine, to be read.  Safe to share between threads.
 
     Layers that another process adds are found when they are asked for.
@@ -82,12 +82,6 @@ class LayerFolder:
             self._files.clear()
             self._replaced.clear()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _scan(self) -> None:
         """Read the records that were added to the index since the last call, up to one that is not sound.
 
@@ -97,11 +91,12 @@ class LayerFolder:
             index = LocalFile(self.folder / places.INDEX)
         except MissingLayerError:
             return
-        try:
+        with closing(index):
             if not self._end:
-                text = None
-                with suppress(CorruptError):
+                try:
                     text = _text_of(index)
+                except CorruptError:
+                    text = None
                 if text is None:  # torn, or damaged: all layers are made again
                     return
                 if text != self.contents.header[HEADER.size :]:
@@ -116,8 +111,6 @@ class LayerFolder:
                     return
                 self.records[record.sum], self._places[record.sum] = record, self._end
                 self._end = end
-        finally:
-            index.close()
 
     def sums(self) -> list[int]:
         """Return the sums of all layers, ascending."""
@@ -292,8 +285,7 @@ class PagedLayers:
         return sorted(total for page in self._pages.pages for total in self._page(page))
 
     def _page(self, page: Page) -> dict[int, tuple[Record, bytes]]:
-        found: dict[int, tuple[Record, bytes]] = self._read.get(page.offset, self._parse, page)
-        return found
+        return self._read.get(page.offset, self._parse, page)
 
     def _parse(self, page: Page) -> dict[int, tuple[Record, bytes]]:
         """Return the records of a page and their rows, by sum.  Raises `CorruptError`."""
@@ -365,13 +357,11 @@ class PagedLayers:
     def _check_index(self) -> None:
         """Raise `CorruptError` unless the index says that its layers are those of the manifest."""
         wrong = CorruptError(f"{self.name}/{places.INDEX} is damaged, or of another game or version")
-        index = self._open(places.INDEX)
-        try:
-            text = _text_of(index)
-        except CorruptError as error:
-            raise wrong from error
-        finally:
-            index.close()
+        with closing(self._open(places.INDEX)) as index:
+            try:
+                text = _text_of(index)
+            except CorruptError as error:
+                raise wrong from error
         sound = text is not None and zlib.crc32(text) == self._pages.check
         if not sound or parse_json(text or b"", f"the beginning of {index.name}") != self.contents.identity:
             raise wrong

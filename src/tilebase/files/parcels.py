@@ -15,7 +15,7 @@ fast as a CRC, and finds parcels that are torn, cleared or exchanged.
 from __future__ import annotations
 
 import struct
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.errors import CorruptError
+from tilebase.files.source import Closing
 from tilebase.runtime.storage import open_own, storage_errors, written
 
 Array = npt.NDArray[Any]
@@ -35,30 +36,25 @@ class ParcelWriter:
     """Writes a parcel file; it gets its name when the block of the context manager ends without an error."""
 
     def __init__(self, path: Path) -> None:
-        self._written = written(path)
+        self._target = path
         self.nbytes = 0
         self._rows: list[tuple[int, int, int]] = []
 
     def __enter__(self) -> Self:
-        self._path = self._written.__enter__()
-        try:
+        with ExitStack() as stack:
+            self._path = stack.enter_context(written(self._target))
             with storage_errors(self._path):
-                self._file = open_own(self._path, "wb", 1 << 20)
+                self._file = stack.enter_context(open_own(self._path, "wb", 1 << 20))
             self._put(HEADER)
-        except BaseException as error:
-            self._written.__exit__(type(error), error, error.__traceback__)
-            raise
+            self._opened = stack.pop_all()
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        try:
-            with self._file:
-                if kind is None:
-                    self._finish()
-        except BaseException as failed:
-            self._written.__exit__(type(failed), failed, failed.__traceback__)
-            raise
-        self._written.__exit__(kind, error, trace)
+        if kind is not None:
+            self._opened.__exit__(kind, error, trace)
+            return
+        with self._opened:
+            self._finish()
 
     def abandon(self) -> None:
         """Close and delete the file instead of finishing it."""
@@ -87,7 +83,7 @@ class ParcelWriter:
             self._file.flush()
 
 
-class ParcelFile:
+class ParcelFile(Closing):
     """An open parcel file.  Raises `CorruptError` or `StorageError`."""
 
     def __init__(self, path: Path) -> None:
@@ -116,12 +112,6 @@ class ParcelFile:
 
     def __len__(self) -> int:
         return len(self._index)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file."""

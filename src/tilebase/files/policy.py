@@ -290,7 +290,6 @@ class PolicyWriter:
 
     def __init__(self, folder: Path, game: Game, largest: int) -> None:
         self._folder, self._ranks = folder, Ranks(game, largest)
-        self.codes = self._ranks.codes
         self._packer = Packer(self._ranks)
         self.layers: list[tuple[int, int, float, float, bool]] = []
         self._corrections: list[tuple[int, int]] = []
@@ -337,7 +336,7 @@ class PolicyWriter:
         name = f"policy-{check}.bin"
         (self._folder / "policy.bin").replace(self._folder / name)
         return {
-            "codes": self.codes,
+            "codes": self._ranks.codes,
             "block": BLOCK,
             "layers": self.layers,
             "corrections": self._corrections,

@@ -77,7 +77,6 @@ def limited(name: str, call: Callable[[], T]) -> T:
 
 
 def _in_words(error: BaseException) -> str:
-    """Return the message of an error."""
     if isinstance(error, TimeoutError):
         return "the server does not answer in time"
     reason = getattr(error, "reason", None)  # URLError has one
@@ -109,8 +108,7 @@ class RemoteLocation:
             raise StorageError(f"cannot read {shown(url)}: {shown(error)}") from error
         host = f"[{host}]" if ":" in host else host
         path = urllib.parse.quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
-        self._begin, self._query = f"{parts.scheme}://{host}{port}{path}", parts.query
-        self.name = self._begin
+        self.name, self._query = f"{parts.scheme}://{host}{port}{path}", parts.query
         self._secret = ""
         if parts.username is not None:
             pair = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}"
@@ -170,7 +168,7 @@ class RemoteLocation:
         A server may send the whole file instead, if it is small.  Raises `MissingLayerError` if it says that
         the file does not exist, `StorageError` for all other faults.
         """
-        url = f"{self._begin}/{name}" + (f"?{self._query}" if self._query else "")
+        url = f"{self.name}/{name}" + (f"?{self._query}" if self._query else "")
         request = urllib.request.Request(url)
         request.add_header("User-Agent", f"tilebase/{version()}")
         request.add_header("Range", f"bytes={begin}-{end - 1}")

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from tilebase.counting.counts import STORED, CountResult, counts_of
 from tilebase.errors import (
@@ -39,7 +39,7 @@ from tilebase.errors import (
 from tilebase.files import places
 from tilebase.files.format import Contents, Record
 from tilebase.files.layers import LayerFolder
-from tilebase.files.source import read_file
+from tilebase.files.source import Closing, read_file
 from tilebase.files.store import RELEASED_BYTES, LayerStore
 from tilebase.game.game import Game
 from tilebase.runtime.documents import (
@@ -126,13 +126,10 @@ class Journal:
         Raises `CorruptError` if an earlier line is damaged, `WrongGameError` if a line belongs to another
         query.
         """
-        if not self.path.exists():
-            return []
-        data = read_file(self.path, MOST_JOURNAL)
-        lines, good = read_journal(data, self.path)
+        lines, good, torn = read_journal(self.path)
         if any(line.pop("of", None) != self._of["of"] for line in lines):
             raise WrongGameError(f"{self.path} belongs to another game or objective: {ANEW}")
-        if good < len(data):
+        if torn:
             with storage_errors(self.path), open_own(self.path, "r+b") as file:
                 file.truncate(good)
         return lines
@@ -161,7 +158,7 @@ class Journal:
         return f"{text}\t{zlib.crc32(text.encode()):08x}\n"
 
 
-class RunFolder:
+class RunFolder(Closing):
     """A folder that one process fills, layer by layer.
 
     Raises `WrongGameError` if the folder holds a run of another query or other files, `StorageError` if it
@@ -225,12 +222,6 @@ class RunFolder:
         for store in self._layers.values():
             store.close()
         self._lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def layers(self, kind: str) -> LayerStore:
         """Return the layers of afterstates or of states."""
@@ -336,8 +327,12 @@ def _in_words(key: str, value: Any) -> str:
     return f"{key} {shown(to_json(value))}"
 
 
-def read_journal(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
-    """Return the complete lines of a journal and the bytes they take.  Raises `CorruptError`."""
+def read_journal(path: Path) -> tuple[list[dict[str, Any]], int, bool]:
+    """Return the complete lines of a journal, the bytes they take, and whether a torn one follows.
+
+    There are no lines without a file.  Raises `CorruptError` or `StorageError`.
+    """
+    data = read_file(path, MOST_JOURNAL) if path.exists() else b""
     lines, good = [], 0
     for raw in data.splitlines(keepends=True):
         text, _, crc = raw.rstrip(b"\n").rpartition(b"\t")
@@ -347,7 +342,7 @@ def read_journal(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
             break
         lines.append(mapping(parse_json(text, f"a line of {path}"), f"a line of {path}"))
         good += len(raw)
-    return lines, good
+    return lines, good, good < len(data)
 
 
 def verify_run(
@@ -390,9 +385,8 @@ def _verify_journal(
 
     Raises `CorruptError` or `StorageError`.
     """
-    data = read_file(journal, MOST_JOURNAL) if journal.exists() else b""
-    lines, good = read_journal(data, journal)
-    if good < len(data):
+    lines, _, torn = read_journal(journal)
+    if torn:
         found.wrong.append(f"{journal} ends in a torn line: continue the run to mend it")
     own = digest_of(query.as_dict())
     if any(line.get("of") != own for line in lines):

@@ -6,7 +6,7 @@ values/LABEL/layers.jsonl    one line per finished layer: its summary and the ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from tilebase.files.keys import Reachable
 from tilebase.files.layers import LayerFolder, read_contents
 from tilebase.files.run import (
     ANEW,
-    MOST_JOURNAL,
     Findings,
     Journal,
     has_segment,
@@ -25,7 +24,6 @@ from tilebase.files.run import (
     read_journal,
     verify_layer,
 )
-from tilebase.files.source import read_file
 from tilebase.files.store import RELEASED_BYTES, SEGMENT_BYTES, LayerStore
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -45,16 +43,24 @@ class StoredValues:
     layers:
         ``layers[s]``: the summary of the finished layer of sum s.
 
-    With `release`, layers are given up while the game is solved; if `shared`, workers read them.
+    With `release`, layers are given up while the game is solved; if `shared`, workers read them.  `before` is
+    called with the sum of each layer and with `durable` before the journal says that it is solved.
 
     Raises `WrongGameError` if the journal belongs to another game or objective, and `CorruptError` if it is
     damaged.
     """
 
     def __init__(
-        self, folder: Path, game: Game, objective: Objective, *, release: bool = False, shared: bool = False
+        self,
+        folder: Path,
+        game: Game,
+        objective: Objective,
+        *,
+        release: bool = False,
+        shared: bool = False,
+        before: Callable[[int, bool], None] | None = None,
     ) -> None:
-        self.folder, self.objective = folder, objective
+        self.folder, self.objective, self._before = folder, objective, before
         with storage_errors(folder, "use"):
             for one in (folder.parent, folder):
                 make_folder(one)
@@ -94,6 +100,8 @@ class StoredValues:
     def add(self, summary: LayerSummary, *, durable: bool) -> None:
         """Add a layer to the journal, after it was written.  Raises `StorageError`."""
         total = summary.sum
+        if self._before is not None:
+            self._before(total, durable)
         self.layers[total], self._checksums[total] = summary, self.files.records[total].text
         self._journal.append(self._line(total), durable=durable)
 
@@ -121,12 +129,11 @@ def verify_solved(journal: Path, identity: Mapping[str, Any], layers: Mapping[in
     `identity` is the query that it belongs to, `layers` are the checksums of its layers by sum.  Raises
     `CorruptError` or `StorageError`.
     """
-    data = read_file(journal, MOST_JOURNAL)
-    lines, good = read_journal(data, journal)
+    lines, _, torn = read_journal(journal)
     listed = _listed(lines, journal)
     if any(line.get("of") != digest_of(identity) for line in lines):
         yield f"{journal} belongs to another game or objective: {ANEW}"
-    elif good < len(data) or not layers.items() <= listed.items():
+    elif torn or not layers.items() <= listed.items():
         yield other_layers(journal)
 
 
@@ -137,8 +144,7 @@ def verify_values(folder: Path, found: Findings) -> None:
     """
     with found.checking():
         journal = folder / places.SOLVED
-        lines, _ = read_journal(read_file(journal, MOST_JOURNAL) if journal.exists() else b"", journal)
-        listed = _listed(lines, journal)
+        listed = _listed(read_journal(journal)[0], journal)
         contents = read_contents(folder) if (folder / places.INDEX).exists() else None
         if contents is None:
             found.wrong += [lacks(folder, total) for total in sorted(listed)]

@@ -15,10 +15,11 @@ import re
 import stat
 import struct
 import zipfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 from urllib.parse import urlsplit
 
 from tilebase.errors import (
@@ -49,6 +50,20 @@ MOST_MEMBERS = 1 << 23
 """Most bytes of the list of members of a zip file; enough for a table of 80,000 files."""
 PIECE = 1 << 24
 """Bytes that are read at once."""
+
+
+class Closing(ABC):
+    """What is closed at the end of a ``with`` block."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release files and memory."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class Source(Protocol):
@@ -341,8 +356,7 @@ def new_folder(path: Path, is_replaced: Callable[[Path], bool], refused: Tilebas
             raise UsageError(
                 "the folder is written as a whole: name another folder than the current one for it"
             )
-        is_folder = path.is_dir()
-        if path.exists() and not (is_folder and (is_replaced(path) or not any(path.iterdir()))):
+        if path.exists() and not (path.is_dir() and (is_replaced(path) or not any(path.iterdir()))):
             raise refused
     with atomic_folder(path) as part:
         yield part

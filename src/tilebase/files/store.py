@@ -61,7 +61,6 @@ class LayerStore(LayerFolder):
         self._waiting: list[bytes] = []  # frames that are not written yet
         self._waits = 0  # their bytes
         self._number = self._begin = self._stop = 0  # of the present segment, and where it and the index end
-        self._index_path = folder / places.INDEX
         self._unflushed: set[Path] = set()
         with storage_errors(folder, "use"):
             refuse_link(folder)
@@ -181,7 +180,6 @@ class LayerStore(LayerFolder):
             self._flush()
 
     def _flush(self) -> None:
-        """Write the frames that wait."""
         with storage_errors(self._path(self._number)):
             write_all(self._segment, b"".join(self._waiting))
             self._kept += self._waits
@@ -204,7 +202,7 @@ class LayerStore(LayerFolder):
         if durable:
             with storage_errors(self._path(self._number), "flush"):
                 os.fsync(self._segment.fileno())
-        with storage_errors(self._index_path):
+        with storage_errors(self.folder / places.INDEX):
             self._index.seek(self._stop)
             write_all(self._index, data)
             if durable:
@@ -278,15 +276,12 @@ class LayerStore(LayerFolder):
             at += self.records[total].size(self.contents)
         if compact:
             return
-        index = LocalFile(self.folder / places.INDEX)
         data = bytearray(self.contents.header)
-        try:
+        with closing(LocalFile(self.folder / places.INDEX)) as index:
             for total in sorted(totals, reverse=True):
                 place = len(data)
                 data += index.read(self._places[total], self.records[total].size(self.contents))
                 self._places[total] = place
-        finally:
-            index.close()
         self.close()
         with atomic_file(self.folder / places.INDEX) as file:
             file.write(data)

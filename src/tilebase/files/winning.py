@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -269,16 +270,14 @@ class StoredSet:
 
         Raises `CorruptError`, `MissingLayerError` or `StorageError`.
         """
-        manifest, source = self.manifest, self.location.open(FILE)
-        try:
+        manifest = self.manifest
+        with closing(self.location.open(FILE)) as source:
             if source.size != manifest.size:
                 raise CorruptError(
                     f"{source.name} has {source.size} bytes, but its manifest says {manifest.size}: "
                     "make the winning set again"
                 )
             found = read_dddmp(source)
-        finally:
-            source.close()
         if found.sha256 != manifest.sha256:
             raise CorruptError(f"{source.name} is not the file that the manifest names: make the set again")
         names = {root_name(what, name) for what in (STATES, AFTERSTATES) for name in self._layers}

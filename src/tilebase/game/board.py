@@ -21,10 +21,7 @@ import numpy.typing as npt
 from tilebase.errors import BoardError, UsageError
 from tilebase.game import symmetry
 from tilebase.game.game import Cells, Game, check_is_game
-from tilebase.game.notation import as_typed, split_cells
-
-X_TILE = -1
-"""What stands for an unmergeable tile in an array of tiles."""
+from tilebase.game.notation import X_TILE, as_typed, split_cells
 
 CELL, GAP, PLANE_GAP = 100, 12, 36
 """Lengths in a drawing: a cell, the space around it, the space between the planes of a box."""
@@ -159,8 +156,7 @@ class Board:
 
     def unicode(self) -> str:
         """Draw the board in box-drawing characters; the planes of a box are drawn one below the other."""
-        words = [self._label(cell) for cell in range(self.game.cells)]
-        return draw(self.game, words)
+        return draw(self.game, [self._label(cell) for cell in range(self.game.cells)])
 
     def svg(self, size: float = 240) -> str:
         """Draw a standalone SVG picture whose longer side has `size` pixels; planes are side by side.

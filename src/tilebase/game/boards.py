@@ -123,12 +123,12 @@ class Boards:
             words.append(f"start {self.start}")
         if self.limits is not None:
             words.append(f"limits {self.limits_text}")
-        for name in ("pattern", "walls", "unmergeable"):
-            value = getattr(self, name)
-            if name == "pattern" and "|" in str(value):
-                words.append(f"{str(value).count('|') + 1} patterns")
-            elif value:
-                words.append(f"{name} {','.join(map(str, value)) if isinstance(value, tuple) else value}")
+        if self.pattern is not None:
+            count = self.pattern.count("|") + 1
+            words.append(f"pattern {self.pattern}" if count == 1 else f"{count} patterns")
+        for name, cells in (("walls", self.walls), ("unmergeable", self.unmergeable)):
+            if cells:
+                words.append(f"{name} {','.join(map(str, cells))}")
         if self.masks:
             words.append(
                 f"on the mask {self.masks_text}" if len(self.masks) == 1 else f"on {len(self.masks)} masks"
@@ -393,9 +393,9 @@ class Boards:
 
     def pack(self, cells: Sequence[int]) -> int:
         """Return the packed key: `bits` bits per cell, the first cell in the highest bits."""
-        key = 0
+        key, bits = 0, self.bits
         for exponent in cells:
-            key = key << self.bits | exponent
+            key = key << bits | exponent
         return key
 
     def unpack(self, key: int) -> Cells:

@@ -285,21 +285,22 @@ MOST_SWAPS = {SQUARE: (1, 1, 1, 2, 1, 1, 1), RECTANGLE: (1, 2, 1)}
 
 def permutations(game: Game, steps: Sequence[Cells]) -> Permutations:
     """Permutations as the kernels take them; each is a tuple of source cells."""
-    found = [(swaps_of(step), _rotations(game, step)) for step in steps]
-    longest = max((max(len(swaps or ()), len(masks)) for swaps, masks in found), default=0)
+    found = [(swaps_of(step) or (), _rotations(game, step)) for step in steps]
+    longest = max((max(len(swaps), len(masks)) for swaps, masks in found), default=0)
     width = max(-(-longest // PADDED) * PADDED, PADDED)
+    counts = [len(swaps) for swaps, _ in found]
     result = Permutations(
         np.zeros((len(steps), width), dtype=np.uint64),
         np.zeros((len(steps), width), dtype=np.uint64),
         np.array([len(masks) for _, masks in found], dtype=np.int64),
-        np.array([len(swaps or ()) for swaps, _ in found], dtype=np.int64),
-        _way(game, [len(swaps or ()) for swaps, _ in found]),
+        np.array(counts, dtype=np.int64),
+        _way(game, counts),
     )
     for j, (swaps, masks) in enumerate(found):
-        if swaps is None:
+        if not swaps:
             result.masks[j, : len(masks)] = list(masks.values())
             result.rotations[j, : len(masks)] = list(masks)
-        for k, (distance, firsts) in enumerate(swaps or ()):
+        for k, (distance, firsts) in enumerate(swaps):
             result.masks[j, k] = game.cell_bits(cell + distance for cell in firsts)
             result.rotations[j, k] = game.bits * distance
     return result

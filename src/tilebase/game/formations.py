@@ -373,7 +373,6 @@ def formation(name_or_path: str | Path) -> Formation:
 
 
 def _read(path: Path) -> Formation:
-    """Return the formation of a file."""
     try:
         with storage_errors(shown(path), "read"), path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)

@@ -127,12 +127,8 @@ class Game(Boards):
     ) -> None:
         grid = grid_of(parse_shape(shape), self.wide)
         numbers = {
-            name: None if value is None else integer_of(value, what)
-            for name, value, what in (
-                ("goal", goal, "goal"),
-                ("goal_sum", goal_sum, "goal sum"),
-                ("horizon", horizon, "horizon"),
-            )
+            name: None if value is None else integer_of(value, name.replace("_", " "))
+            for name, value in (("goal", goal), ("goal_sum", goal_sum), ("horizon", horizon))
         }
         law = SpawnLaw.of(spawn)
         wall_cells = parse_cells(grid, walls, "wall")
@@ -327,11 +323,10 @@ class Game(Boards):
                 result[direction] = "the game is won"
             elif after == board:
                 result[direction] = NOTHING
+            elif not self.stands(after):
+                result[direction] = "breaks the formation"
             elif not self.wins(after) and not self.allowed(after):
-                stands = self.stands(after)
-                result[direction] = (
-                    "makes a tile that the game does not allow" if stands else "breaks the formation"
-                )
+                result[direction] = "makes a tile that the game does not allow"
         return result
 
     def spawns(self, cells: Sequence[int]) -> list[tuple[Cells, Fraction]]:

@@ -21,6 +21,9 @@ from typing import Any, TypeAlias
 from tilebase.errors import BoardError, GameError
 from tilebase.game.grid import Cells, Grid
 
+X_TILE = -1
+"""What stands for an unmergeable tile in an array or a list of tiles."""
+
 
 def exponent_of(tile: int, what: str = "tile") -> int:
     """Return the exponent of a tile.  Raises `GameError` unless `tile` is a power of two above 1."""

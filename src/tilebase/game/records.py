@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 from tilebase.errors import BoardError, CorruptError, GameError
@@ -254,7 +254,6 @@ def _move(move: Any, number: int, *, last: bool) -> Move:
 
 
 def _replay(game: Game, text: str) -> Iterator[Position]:
-    """Yield the positions of a replay of 2048verse.com."""
     if len(game.shape) != 2 or max(game.shape) > 4:
         raise BoardError(f"a replay of 2048verse has at most 4x4 cells, but the board is {game.shape_text}")
     spawns = text[_header(game, text) :]
@@ -314,20 +313,19 @@ def _listed(game: Game, text: str, read: Reader) -> Iterator[Position]:
                 raise BoardError(f"line {number}: {error}; {READ}") from error
     if not boards:
         raise BoardError(f"there is no game to review: the text is empty; {READ}")
-    for at, (number, tiles) in enumerate(boards[:-1]):
-        following = boards[at + 1]
-        last = at == len(boards) - 2
-        found = _slides_to(game, tiles, following[1], ended=last)
+    for (number, tiles), (below, following) in pairwise(boards):
+        last = below == boards[-1][0]
+        found = _slides_to(game, tiles, following, ended=last)
         if len(found) == 1:
             yield Position(tiles, found[0])
-            if last and following[1] == game.slide_any(tiles, found[0], X):
+            if last and following == game.slide_any(tiles, found[0], X):
                 return  # the last line is the board after the last slide, not a position
         elif found:
             words = f"{', '.join(found[:-1])} and {found[-1]}"
-            problem = f"{words} may have led from line {number} to line {following[0]}"
+            problem = f"{words} may have led from line {number} to line {below}"
             yield Position(tiles, None, problem, tuple(found))
         else:
-            problem = f"no slide and spawn lead from line {number} to line {following[0]}, which starts again"
+            problem = f"no slide and spawn lead from line {number} to line {below}, which starts again"
             yield Position(tiles, None, problem)
     yield Position(boards[-1][1])
 

@@ -30,9 +30,7 @@ def start_symmetries(game: Game) -> tuple[Cells, ...]:
 
     An unmergeable tile that may move, and stands on one cell before the first spawn, can change it.
     """
-    start = game.start_board
-    before = game.start_afters or (game.empty_board,)  # on which the first tiles are spawned
-    starts = set(before if start is None else (start,))
+    starts = set(game.begin.boards or (game.empty_board,))
     return tuple(
         p for p in symmetries(game) if {tuple(board[source] for source in p) for board in starts} == starts
     )

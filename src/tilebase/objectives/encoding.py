@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import backup, coded, fold
 from tilebase._kernels import backup as kernels
+from tilebase._kernels import coded, fold
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary
 from tilebase.objectives.values import NEVER, Number
 
 Array = npt.NDArray[Any]
-NONE, WON, FIRST = backup.NONE, backup.WON, backup.FIRST
+NONE, WON, FIRST = kernels.NONE, kernels.WON, kernels.FIRST
 
 
 def sentinels(game: Game, objective: Objective) -> tuple[float, float]:

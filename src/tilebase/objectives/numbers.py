@@ -300,7 +300,6 @@ def _amount(number: Fraction, rounding: str, apart: Fraction = Fraction(0)) -> s
 
 
 def _fixed(number: Fraction, decimals: int, rounding: str) -> str:
-    """Return a number with so many decimals."""
     scaled = number * 10**decimals
     whole = {DOWN: scaled.__floor__, UP: scaled.__ceil__, NEAR: scaled.__round__}[rounding]()
     return f"{Decimal(whole).scaleb(-decimals, Context(prec=100)):f}"

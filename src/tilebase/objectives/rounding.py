@@ -113,9 +113,8 @@ class Rounding:
     @cached_property
     def _empty(self) -> Array:
         """``[k]``: the most empty cells of a board of sum 2 k."""
-        game = self.game
-        tiles = np.bitwise_count(np.arange(game.largest_sum // 2 + 1))
-        most: Array = np.maximum(game.cells - len(game.walls) - len(game.unmergeable) - tiles.astype(int), 1)
+        tiles = np.bitwise_count(np.arange(self.game.largest_sum // 2 + 1))
+        most: Array = np.maximum(self.game.free_cells - tiles.astype(int), 1)
         return most
 
     @cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -375,10 +375,7 @@ def slides_by_rules(board: AnyBoard) -> tuple[SlideAnswer, ...]:
 def interval_answer(low: Answer, high: Answer) -> Answer:
     """Return two results with bounds as one result with intervals."""
     values = [join_bounds(a.value, b.value) for a, b in zip(low.slides, high.slides, strict=True)]
-    slides = tuple(
-        SlideAnswer(slide.game, slide.direction, slide.cells, value, slide.wins)
-        for slide, value in zip(low.slides, values, strict=True)
-    )
+    slides = tuple(replace(slide, value=value) for slide, value in zip(low.slides, values, strict=True))
     proved = max((value.low for value in values), default=Fraction(0))
     best = tuple(slide.direction for slide, value in zip(slides, values, strict=True) if value.high >= proved)
     return Answer(low.board, INTERVAL, low.unit, join_bounds(low.value, high.value), slides, best)

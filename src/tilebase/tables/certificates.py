@@ -71,10 +71,7 @@ class Certificate(Verdicts):
     ) -> None:
         self.path, self._game, self.forced = path, game, forced
         self._rules, self._spawns = rules, spawns
-        if starts:
-            self.starts = tuple(Board(game, cells) for cells in starts)
-        else:
-            self.starts = tuple(self._begun())
+        self.starts = tuple(Board(game, cells) for cells in starts) or tuple(self._begun())
 
     def __repr__(self) -> str:
         return f"<Certificate {self.path.name} of {self.game}: {self.claim}, {self.states:,} boards>"
@@ -232,14 +229,13 @@ def _read(path: Path, file: Any) -> Certificate:
         spawns = dict(itertools.chain.from_iterable(layer.items() for layer in layers))
         game = _game(header)
         starts = [tuple(game.x if e == X else e for e in read_board(word)) for word in header["starts"]]
-        certificate = Certificate(
+        return Certificate(
             path, game, forced=header["claim"] == "forced", starts=starts, rules=rules, spawns=spawns
         )
     except (CorruptError, OSError):
         raise
     except Exception as error:  # a hostile file may raise anything; whatever it is, the file is refused
         raise CorruptError(f"{path.name} is not a certificate, or it is damaged") from error
-    return certificate
 
 
 def _game(header: dict[str, Any]) -> Game:

@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from tilebase.errors import (
     BoardError,
@@ -21,6 +20,7 @@ from tilebase.errors import (
     check_first,
 )
 from tilebase.files import places
+from tilebase.files.source import Closing
 from tilebase.game.formations import goal_of
 from tilebase.objectives.objective import find_objective
 from tilebase.tables.answers import Answer
@@ -69,7 +69,7 @@ class FolderAnswer:
         }
 
 
-class TableFolder:
+class TableFolder(Closing):
     """The tables in the subfolders of a folder.  `open_tables` makes it.
 
     Attributes
@@ -87,14 +87,6 @@ class TableFolder:
 
     def __repr__(self) -> str:
         return f"<TableFolder {self.path}: {', '.join(self.tables)}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Release files and memory."""

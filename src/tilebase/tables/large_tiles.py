@@ -32,6 +32,7 @@ from typing import Any
 from tilebase.errors import BoardError
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import (
+    X_TILE,
     as_typed,
     cell_text,
     count_of,
@@ -45,8 +46,6 @@ from tilebase.runtime.documents import shown
 
 LARGE = 64
 """The exponent that stands for an x of a board as it was written: it is larger than that of every tile."""
-X_NUMBER = -1
-"""What stands for x in a list of tiles."""
 MOST_DIGITS = 30
 """Most digits of a tile that is read."""
 
@@ -327,7 +326,7 @@ def read_tiles(game: Game, board: object, x: int | None = None) -> Cells | None:
     `NoReadingError` if it has another shape, `BoardError` if it is not a board.
     """
     numbers = _numbers(game, board)
-    if numbers is None or (x is None and X_NUMBER in numbers):
+    if numbers is None or (x is None and X_TILE in numbers):
         return None
     if len(numbers) != game.cells:
         raise NoReadingError(
@@ -335,13 +334,13 @@ def read_tiles(game: Game, board: object, x: int | None = None) -> Cells | None:
             SHAPE,
         )
     try:
-        return tuple(x if x is not None and tile == X_NUMBER else read_tile(tile, 0) for tile in numbers)
+        return tuple(x if x is not None and tile == X_TILE else read_tile(tile, 0) for tile in numbers)
     except BoardError as error:
         raise BoardError(f"{error}{exponents_hint(numbers)}") from error
 
 
 def _numbers(game: Game, board: object) -> list[int] | None:
-    """Return the tiles of a board in any form, `X_NUMBER` for x; None for a key or a picture."""
+    """Return the tiles of a board in any form, `X_TILE` for x; None for a key or a picture."""
     if not isinstance(board, str):
         return _flat(game, board) if isinstance(board, Iterable) else None
     text = as_typed(board)
@@ -350,7 +349,7 @@ def _numbers(game: Game, board: object) -> list[int] | None:
     if text[:1] in ("[", "{"):
         return _flat(game, json_rows(text))
     if re.fullmatch(rf"[0-9a-f]{{{game.cells}}}", text) and game.cells > 1:
-        return [X_NUMBER if (e := int(digit, 16)) == game.x else 2**e if e else 0 for digit in text]
+        return [X_TILE if (e := int(digit, 16)) == game.x else 2**e if e else 0 for digit in text]
     rows = [split_cells(row) for row in text.split("/") if row.strip()]
     if len(rows) > 1:
         _check_rows(game, [len(row) for row in rows])
@@ -395,9 +394,8 @@ def json_rows(text: str) -> list[Any]:
 
 
 def _number(word: str) -> int:
-    """Return the tile of one word."""
     if word == "x":
-        return X_NUMBER
+        return X_TILE
     if word in (".", "-", "_", "#"):
         return 0
     if not (word.isascii() and word.isdecimal()) or len(word) > MOST_DIGITS:

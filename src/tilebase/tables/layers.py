@@ -140,18 +140,14 @@ def _read(
     table: Table, total: int, objective: Objective
 ) -> tuple[npt.NDArray[np.uint64] | None, npt.NDArray[Any]]:
     """Keys and stored values of one layer, or of chunks of it; keys None in a table of all boards."""
-    prober = table.prober
-    layer = prober.layer(total, objective)
-    largest = max((int(n) for n in np.diff(layer.starts)), default=1) if layer.chunks else 1
-    taken = min(layer.chunks, max(1, MOST_READ // max(largest, 1)))
-    chunks = [layer.chunks * k // taken for k in range(taken)] if taken else []
-    values = [layer.values(chunk) for chunk in chunks]
-    empty = np.zeros(0)
-    found = np.concatenate(values) if values else empty
+    layer = table.prober.layer(total, objective)
+    largest = max(np.diff(layer.starts).tolist(), default=1)  # boards of a chunk
+    taken = min(layer.chunks, max(1, MOST_READ // largest))
+    chunks = [layer.chunks * k // taken for k in range(taken)]
+    values = np.concatenate([layer.values(chunk) for chunk in chunks]) if chunks else np.zeros(0)
     if table.dense:
-        return None, found
-    keys = [layer.keys(chunk) for chunk in chunks]
-    return (np.concatenate(keys) if keys else np.zeros(0, np.uint64)), found
+        return None, values
+    return np.concatenate([np.zeros(0, np.uint64), *map(layer.keys, chunks)]), values
 
 
 def _numbers(objective: Objective, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

@@ -161,12 +161,13 @@ def _stored_states(table: Table, rng: random.Random, total: int | None) -> Itera
     layers = table.prober.sums()
     sums = [s for s in layers if not game.ended(s)]
     boards = [table.prober.count(s) for s in sums] if total is None else []
+    exponents = [e for e in game.spawn_exponents if total is None or total - (1 << e) in layers]
+    if not exponents or (total is None and not any(boards)):
+        return
+    chances = [float(game.spawn.chance(e)) for e in exponents]
     for _ in range(MOST_TRIES):
-        exponents = [e for e in game.spawn_exponents if total is None or total - (1 << e) in layers]
-        if not exponents or (total is None and not any(boards)):
-            return
         chosen = rng.choices(sums, boards)[0] if total is None else 0
-        exponent = rng.choices(exponents, [float(game.spawn.chance(e)) for e in exponents])[0]
+        exponent = rng.choices(exponents, chances)[0]
         before = chosen if total is None else total - (1 << exponent)
         count = table.prober.count(before)
         if not count or game.ended(before):

@@ -25,7 +25,6 @@ from tilebase.objectives.numbers import SMALL, Unit
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.results import StartValues, proves_certain
 from tilebase.objectives.rounding import Rounding
-from tilebase.objectives.types import ValueType
 from tilebase.objectives.values import (
     Below,
     Exact,
@@ -63,7 +62,8 @@ class Table(Solved):
     def __init__(self, location: Location, manifest: Manifest) -> None:
         self.manifest = manifest
         self.location = location
-        self._slacks = {one.dtype: _slack(manifest.game, one.type) for one in manifest.objectives}
+        layers = sum(2**top for top in manifest.game.tops if top) // 2
+        self._slacks = {one.dtype: 2 * math.sqrt(layers) * one.type.tie for one in manifest.objectives}
         self._roundings = {one.label: Rounding(manifest.game, one) for one in manifest.objectives}
         thinned = manifest.thinned is not None
         self.layers = {
@@ -349,7 +349,6 @@ class Table(Solved):
         return self._value(worth, self.game.sum(after), objective)
 
     def _after_value(self, after: Cells, objective: Objective) -> Value:
-        """Return the value of a board after a slide."""
         number = self.prober.afterstate(after, objective)
         if proves_certain(objective) and number == 1 and self._is_forced(after):
             return Exact(1)
@@ -393,11 +392,6 @@ def _beside(value: Found, loss: Found | None) -> Found:
     if loss is None or isinstance(value, Below | Unknown) or isinstance(loss, Below | Unknown):
         return value
     return with_complement(value, loss)
-
-
-def _slack(game: Game, kind: ValueType) -> float:
-    layers = sum(2**top for top in game.tops if top) // 2
-    return 2 * math.sqrt(layers) * kind.tie
 
 
 def open_table(location: Table | Path | str) -> Table:

@@ -6,6 +6,7 @@ This loads neither Numba nor the solver.  Objects here are safe to share between
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -53,7 +54,6 @@ class Prober:
         self.name, self.game, self.objectives, self.layers = name, game, tuple(objectives), layers
         self.slider = Slider(game)
         self._thinned, self.least = thinned, least
-        self._starts: frozenset[Cells] | None = None
         self._evaluators = {one.label: Evaluator(self.slider, one) for one in self.objectives}
         self._layers = Recent(CACHED_LAYERS)
         self._chunks = Recent(CACHED_BYTES, lambda chunk: sum(column.nbytes for column in chunk))
@@ -73,16 +73,14 @@ class Prober:
         Raises `MissingLayerError` or `CorruptError`.
         """
         label = (objective or self.objectives[0]).label
-        found: Layer = self._layers.get((label, total), self._layer, label, total)
-        return found
+        return self._layers.get((label, total), self._layer, label, total)
 
     def _layer(self, label: str, total: int) -> Layer:
         return self.layers[label].layer(total)
 
     def _chunk(self, layer: Layer, chunk: int) -> tuple[Column, Column]:
         """Return the keys and the values of a chunk; in a table of all boards, the first are empty."""
-        found: tuple[Column, Column] = self._chunks.get((layer.name, chunk), self._read, layer, chunk)
-        return found
+        return self._chunks.get((layer.name, chunk), self._read, layer, chunk)
 
     def _read(self, layer: Layer, chunk: int) -> tuple[Column, Column]:
         return layer.both(chunk)
@@ -93,7 +91,7 @@ class Prober:
             layer = self.layer(self.game.sum(after), objective)
         except MissingLayerError:
             return None
-        key = self.slider.key(self.slider.canonical(after))
+        key = self.game.pack(self.slider.canonical(after))
         chunk = layer.chunk_of(key)
         if chunk < 0:
             return None
@@ -169,10 +167,12 @@ class Prober:
         """Return what computes values from those that follow."""
         return self._evaluators[objective.label]
 
+    @cached_property
+    def _starts(self) -> frozenset[Cells]:
+        return frozenset(self.slider.canonical(start) for start, _ in self.game.starts())
+
     def is_reached(self, board: Cells) -> bool:
         """Return whether the table shows that play makes a state: as a start, or by a spawn."""
-        if self._starts is None:
-            self._starts = frozenset(self.slider.canonical(start) for start, _ in self.game.starts())
         if self.slider.canonical(board) in self._starts:
             return True
         spawned = [cell for cell, e in enumerate(board) if e in self.game.spawn_exponents]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, Unpack
@@ -38,7 +38,7 @@ from tilebase.files.store import LayerStore
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.results import LayerSummary, Solution, StartValues
+from tilebase.objectives.results import Solution, StartValues
 from tilebase.runtime.documents import mapping, text, to_json, understood, whole
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
@@ -194,11 +194,6 @@ class Pruning:
         self._whole: dict[str, LayerStore] = {}
         self._refuse_others()
 
-    @property
-    def labels(self) -> list[str]:
-        """The labels of the objectives."""
-        return [one.label for one in self.objectives]
-
     def _refuse_others(self) -> None:
         with storage_errors(self.target, "use"):
             refuse_link(self.work)
@@ -218,17 +213,20 @@ class Pruning:
         same = manifest.game == self.game and manifest.objectives == self.objectives
         if not same or any(thinned.get(name) != value for name, value in self._query.items()):
             raise WrongGameError(f"{self.target} holds another table: choose a new folder")
-        starts = StartValues(self.objectives, [manifest.starts[label] for label in self.labels])
+        starts = StartValues(self.objectives, [manifest.starts[one.label] for one in self.objectives])
         with understood(f"{self.target}/{places.TABLE}"):
             before = whole(thinned["before"], "the afterstates of the whole table")
-        return Solution(self.game, self.objectives, tuple(() for _ in self.labels), starts, before)
+        return Solution(self.game, self.objectives, tuple(() for _ in self.objectives), starts, before)
 
     def stored(self) -> list[StoredValues]:
         """Return the whole values in the folder of the run.  The last ones prune a layer when all have it."""
-        folders = [self.work / places.values_folder(label) for label in self.labels]
-        *first, last = zip(folders, self.objectives, strict=True)
-        found = [StoredValues(folder, self.game, objective, release=True) for folder, objective in first]
-        return [*found, _PruningValues(last[0], self.game, last[1], self._prune)]
+        return [
+            StoredValues(
+                self.work / places.values_folder(one.label), self.game, one, release=True,
+                before=self._prune if number == len(self.objectives) else None,
+            )
+            for number, one in enumerate(self.objectives, 1)
+        ]  # fmt: skip
 
     def begin(self, stored: Sequence[StoredValues]) -> None:
         """Continue with the pruned layers of an earlier call; begin anew unless all are there and sound."""
@@ -256,7 +254,6 @@ class Pruning:
         return {"sum": whole(line["sum"], "a sum"), "kept": kept, "files": checksums}
 
     def _is_sound(self, line: Mapping[str, Any]) -> bool:
-        """Return whether a pruned layer is there and undamaged."""
         total = line["sum"]
         return all(
             self._stores[label].is_sound(total, line["kept"], one) for label, one in line["files"].items()
@@ -292,23 +289,7 @@ class Pruning:
         """Delete the work folder of a finished table, after the run in it was closed."""
         if self.work.exists():
             delete_run(self.work)
-        with suppress(FileNotFoundError):
-            (self.target / JOURNAL).unlink()
-
-
-class _PruningValues(StoredValues):
-    """Values that call a function for each layer, before the journal says that it is solved."""
-
-    def __init__(
-        self, folder: Path, game: Game, objective: Objective, each: Callable[[int, bool], None]
-    ) -> None:
-        super().__init__(folder, game, objective, release=True)
-        self._each = each
-
-    def add(self, summary: LayerSummary, *, durable: bool) -> None:
-        """Call the function, then add the layer to the journal."""
-        self._each(summary.sum, durable)
-        super().add(summary, durable=durable)
+        (self.target / JOURNAL).unlink(missing_ok=True)
 
 
 # -- folders of tables that leave boards out, also of thinned ones ---------------------------------

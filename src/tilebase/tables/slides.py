@@ -21,7 +21,7 @@ Permuter = Callable[[Cells], Cells]
 
 
 class Slider:
-    """Slides, canonical boards and keys of one game.  Safe to share between threads."""
+    """Slides and canonical boards of one game.  Safe to share between threads."""
 
     def __init__(self, game: Game) -> None:
         self.game = game
@@ -62,13 +62,6 @@ class Slider:
     def canonical(self, board: Cells) -> Cells:
         """Return the least board of the orbit."""
         return min([board, *[image(board) for image in self._images]])
-
-    def key(self, board: Cells) -> int:
-        """Return the packed key."""
-        key, bits = 0, self.game.bits
-        for exponent in board:
-            key = key << bits | exponent
-        return key
 
 
 class _Merged(dict[Cells, Cells]):

@@ -5,7 +5,7 @@ Whoever asks about boards of a solved game calls these members, and does not loo
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar, overload
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar, overload
 import numpy.typing as npt
 
 from tilebase.errors import MissingBoardError, UsageError
-from tilebase.files.source import Location, open_location
+from tilebase.files.source import Closing, Location, open_location
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import Unit
@@ -28,7 +28,7 @@ WINNING = "won"
 """The label of the only objective of `Verdicts`."""
 
 
-class Solved(ABC):
+class Solved(Closing):
     """A solved game that can be asked: a table, a winning set or a certificate.
 
     Attributes
@@ -101,16 +101,6 @@ class Solved(ABC):
     def named_spawn(self, _after: Board, /) -> Board | None:
         """Return the state after the spawn that a certificate names for the adversary; None without one."""
         return None
-
-    @abstractmethod
-    def close(self) -> None:
-        """Release files and memory."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 Stored = TypeVar("Stored", bound=Solved)

@@ -134,7 +134,6 @@ def _run(
     sizes: dict[int, int],
     allowed: Allowance,
 ) -> Thinning:
-    """Write the layers; return a summary of their contents."""
     # Probabilities to visit a state in any way, and only through kept states.
     flow, least = Walk(reader.compiled).begin(2), query["above"] * (1 - ROUNDING)
     states = visited = kept = 0

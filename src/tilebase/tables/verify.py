@@ -14,7 +14,7 @@ import random
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -238,7 +238,6 @@ def _check_layer(table: Table, total: int, labels: Iterable[str], found: Finding
 
 
 def _has_boards_of(layer: Layer, other: Layer) -> bool:
-    """Return whether two layers have the same keys."""
     return same_boards(layer, other) and all(
         np.array_equal(layer.keys(k), other.keys(k)) for k in range(layer.chunks)
     )
@@ -450,20 +449,16 @@ def _compare(table: Table, name: str, expected: str | None) -> Iterator[str]:
 
 
 def _names(table: Table) -> list[str]:
-    """Return the files of a table, sorted."""
     files = [name for label in table.manifest.labels for name in table.layers[label].names()]
     return sorted([places.TABLE, *files])
 
 
 def _sum(table: Table, name: str) -> str:
-    source = table.location.open(name)
-    try:
-        digest = hashlib.sha256()
+    digest = hashlib.sha256()
+    with closing(table.location.open(name)) as source:
         for at in range(0, source.size, PIECE):
             digest.update(source.read(at, min(PIECE, source.size - at)))
-        return digest.hexdigest()
-    finally:
-        source.close()
+    return digest.hexdigest()
 
 
 def format_sums(sums: Mapping[str, str]) -> str:
