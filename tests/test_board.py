@@ -15,7 +15,7 @@ from strategies import GAMES, games_and_boards
 from tilebase.errors import BoardError, UsageError
 from tilebase.game import board as drawing
 from tilebase.game.board import Board
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Cells, Game, WideGame
 
 SMALL = Game("2x2", 32)
 BOX = Game("2x2x3", 64, walls=[0], unmergeable=[5])
@@ -64,6 +64,10 @@ def test_a_won_board_can_be_seen_but_not_played() -> None:
     assert won.slides() == {}
     assert "32" in won.unicode()
     assert won.to_numpy().tolist() == [[32, 0], [2, 0]]
+    largest = Board(WideGame("8x8"), (63,) + (0,) * 63)
+    assert largest.to_numpy(exponents=True).max() == 63
+    with pytest.raises(UsageError, match="9223372036854775808 does not fit"):
+        largest.to_numpy()
     with pytest.raises(BoardError, match="holds the goal: the game is over"):
         _ = won.key
     with pytest.raises(BoardError, match="tile 32 on cell 0 is not part of the game"):

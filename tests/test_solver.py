@@ -182,6 +182,8 @@ def test_known_probabilities(goal, value):
 def test_a_table_or_a_folder_not_both(tmp_path):
     with pytest.raises(UsageError, match="not both"):
         solve(SMALL, table=tmp_path, folder=tmp_path)
+    with pytest.raises(UsageError, match="the objective win is named twice"):
+        solve(SMALL, ["win", Objective("win")])
 
 
 def test_too_little_memory(tmp_path, monkeypatch):

@@ -150,8 +150,13 @@ class Board:
         return self.text
 
     def to_numpy(self, *, exponents: bool = False) -> npt.NDArray[np.int64]:
-        """Return the board as an array of the game's shape, as `from_numpy` reads it."""
+        """Return the board as an array of the game's shape, as `from_numpy` reads it.
+
+        Raises `UsageError` if a tile is too large for its numbers.
+        """
         values = self.cells if exponents else [self._tile(e) for e in self.cells]
+        if max(values) > np.iinfo(np.int64).max:
+            raise UsageError(f"the tile {max(values)} does not fit an array of int64: ask for exponents")
         return np.array(values, dtype=np.int64).reshape(self.game.shape)
 
     def unicode(self) -> str:

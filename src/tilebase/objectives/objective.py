@@ -491,9 +491,7 @@ def parse_objectives(text: str, discount: Any = 1) -> tuple[Objective, ...]:
         found.append(Objective(name, dtype, chosen))
     if factor != 1 and not any(objective.name in DISCOUNTED for objective in found):
         raise UsageError(f"{text} takes no discount: only {', '.join(DISCOUNTED)} do")
-    if len(set(found)) < len(found):
-        raise UsageError(f"{text} names an objective twice")
-    return tuple(found)
+    return tuple(_distinct(found))
 
 
 def objectives_of(
@@ -509,7 +507,14 @@ def objectives_of(
         found += [one] if isinstance(one, Objective) else parse_objectives(one, discount)
     if not found:
         raise UsageError("name at least one objective, as win")
-    return tuple(found)
+    return tuple(_distinct(found))
+
+
+def _distinct(objectives: Sequence[Objective]) -> Sequence[Objective]:
+    for number, one in enumerate(objectives):
+        if one in objectives[:number]:
+            raise UsageError(f"the objective {one.label} is named twice")
+    return objectives
 
 
 def check_goal_fits(game: Game) -> None:

@@ -158,7 +158,8 @@ function Table({ table, route, go }) {
 }
 
 function Main({ tables, table, route, go, again }) {
-  const { component: Library } = useView(!table && !route.table ? "library" : null);
+  const { component: Library, problem } = useView(!table && !route.table ? "library" : null);
+  if (problem) return html`<${Notice}>${problem}<//>`;
   if (!table && !route.table) return Library ? html`<${Library} tables=${tables} again=${again} route=${route} go=${go} />` : html`<p class="wait">Loading …</p>`;
   if (!table) {
     const others = tables.length ? `These are served: ${tables.map((one) => one.name).join(", ")}.` : "No table is served.";
