@@ -31,9 +31,7 @@ from tilebase._kernels import (
     coded,
     exchange,
     forward,
-    half_boards,
     lookup,
-    orbits,
     play,
     rank,
 )
@@ -552,13 +550,13 @@ def index_halves(name: str) -> Callable[[Inputs], Case]:
     """List the heads of a perfect index, or sort its tails, with the arguments that the index gives."""
 
     def make(inputs: Inputs) -> Case:
-        kernel, calls = getattr(half_boards, name), list[list[Any]]()
+        kernel, calls = getattr(rank, name), list[list[Any]]()
 
         def call(*arguments: Any) -> None:
             calls.append([one.copy() if isinstance(one, np.ndarray) else one for one in arguments])
             kernel(*arguments)
 
-        with patch.object(half_boards, name, call):
+        with patch.object(rank, name, call):
             Index(inputs.movable)
         arguments = calls[-1]
         written = {"list_halves": arguments[6:], "sort_halves": arguments[5:]}[name]
@@ -619,7 +617,7 @@ def count_stabilisers(inputs: Inputs) -> Case:
     images, out = np.empty((2, CACHED), dtype=np.uint64), np.zeros(len(states), dtype=np.int64)
 
     def run() -> int:
-        return int(orbits.count_stabilisers(states, rules.symmetries, images, out))
+        return int(lookup.count_stabilisers(states, rules.symmetries, images, out))
 
     return Case(run, lambda: [out])
 
@@ -630,7 +628,7 @@ def find_least(inputs: Inputs) -> Case:
     group = packed(permutations(inputs.layers.game, symmetries(inputs.layers.game)[1:]))
     least, which = np.zeros_like(states), np.zeros(len(states), dtype=np.uint8)
     images = np.empty(CACHED, dtype=np.uint64)
-    return Case(lambda: int(orbits.find_least(states, group, images, least, which)), lambda: [least, which])
+    return Case(lambda: int(lookup.find_least(states, group, images, least, which)), lambda: [least, which])
 
 
 def rate_slides(inputs: Inputs) -> Case:
