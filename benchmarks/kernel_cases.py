@@ -65,7 +65,7 @@ from tilebase.sparse.folds import Spawned, make_fold
 from tilebase.sparse.forward import count_in
 from tilebase.sparse.index import GameIndex, Index, IndexedLayer, enter, join, new_directory
 from tilebase.sparse.maps import Worker
-from tilebase.sparse.reading import word_potentials
+from tilebase.sparse.reading import spawns_of, word_potentials
 from tilebase.sparse.sizes import PAGE_BYTES
 from tilebase.sparse.windows import Arena, SpilledSet, Windows
 
@@ -239,11 +239,7 @@ class Layers:
     @cache  # noqa: B019 - as above
     def spawned(self, total: int, exponent: int) -> Array:
         """What the spawns of one exponent make of the afterstates of a sum: keys, not canonical."""
-        keys, none = self.afters[total], np.zeros(0, dtype=np.uint64)
-        n = backward.spawn_all(keys, exponent, self.rules, none, none.astype(np.int64))
-        states, source = np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=np.int64)
-        backward.spawn_all(keys, exponent, self.rules, states, source)
-        return states
+        return spawns_of(self.compiled, self.afters[total], exponent)[0]
 
     @cached_property
     def states(self) -> SpilledSet:
