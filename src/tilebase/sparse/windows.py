@@ -16,18 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tilebase._kernels import exchange, forward, rank
-from tilebase._kernels.arguments import Pages
+from tilebase._kernels.arguments import Array, Pages
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.sparse import sizes
 from tilebase.sparse.sizes import PAGE_BYTES, block_bits_for, least_arena
 
-Array = npt.NDArray[Any]
 NO_WORDS, NO_BYTES = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint8)
 NONE_HERE = -1
 """The window in memory of a set all of whose ranks go to a file: all windows are later ones."""
@@ -210,7 +207,7 @@ class SpilledSet(BitSet):
         self.spilled_bytes = 0
         self._path = folder / f".{name}.spill"
         self._received: ParcelFile | None = None
-        self._later = np.zeros(0, dtype=np.uint64)  # ranks in later windows that `add` was given
+        self._later = NO_WORDS  # ranks in later windows that `add` was given
 
     @staticmethod
     def least_words(size: int) -> int:
