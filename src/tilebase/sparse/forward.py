@@ -27,8 +27,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tilebase._kernels.arguments import Array
 from tilebase.cluster.runs import Run
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from tilebase.sparse.shared_forward import SharedCount
 
 LOG = logging.getLogger(__name__)
-Array = npt.NDArray[Any]
 
 WRITTEN, SMALL_JOB = 2 * CHUNK_KEYS, 2
 """Least boards of a small layer that one task lists, and chunks that one encodes."""
@@ -137,18 +136,15 @@ class ForwardPass:
             self.game, self.folder.path, count_of(self.threads, "thread"), len(lines),
             ", which are all" if done else "",
         )  # fmt: skip
-        try:
-            if self.keep != "counts":
-                self._mend(lines, done)
-            elif done:  # a kill may have left some
-                self.folder.layers("afterstates").clear()
-            if not done:
-                self._resume(lines)
-                if lines:
-                    self._pace.start(self._share(lines[-1]["sum"], 1.0))
-                done = self._advance(lines, up_to)
-        finally:
-            self.close()
+        if self.keep != "counts":
+            self._mend(lines, done)
+        elif done:  # a kill may have left some
+            self.folder.layers("afterstates").clear()
+        if not done:
+            self._resume(lines)
+            if lines:
+                self._pace.start(self._share(lines[-1]["sum"], 1.0))
+            done = self._advance(lines, up_to)
         LOG.debug("%d layers are counted, in %.2f s", len(lines), self._pace.seconds)
         if up_to is not None:
             done = done and all(line["sum"] <= up_to for line in lines)
@@ -312,7 +308,6 @@ class ForwardPass:
         if self._sharing is not None and self._sharing.wants(indexed.layer.size):
             return self._make_shared(self._sharing, total, indexed.layer.size)
         states, afters = self._bit_sets(indexed.layer)
-        counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
         after_counts = np.zeros(self.game.bounds.code + 1, dtype=np.int64)
         self._files = {}
         try:
@@ -385,7 +380,9 @@ class ForwardPass:
             shares = self.threads + (nbytes < whole)
             rest = min(int((free - 2 * nbytes) * ARENA_SHARE), self.memory // 3)
             allowed = max(rest // shares, windows.least_arena)
-            self._team.grow_arenas(min(allowed, 1 << max(layer.size // 4, 64 << 20).bit_length()))
+            nbytes = min(allowed, 1 << max(layer.size // 4, 64 << 20).bit_length())
+            for worker in self._team.workers:
+                worker.grow_arena(nbytes)
         first, second = (
             SpilledSet(
                 layer.size, bits[: max(words, 1024)], self.folder.path, f"{name}-{layer.total}", direct=direct
@@ -404,12 +401,6 @@ class ForwardPass:
         least = sizes.least_windows(size, self.threads, whole=self.keep == "states")
         return self._fixed_memory + least if least else 0
 
-    def _too_little(self, least: int) -> ResourceError:
-        return ResourceError(
-            f"counting {self.game} needs at least {(least >> 20) + 1:,} MiB of memory, and "
-            f"{self.memory >> 20:,} MiB may be used: give more memory, fewer threads, or lower limits"
-        )
-
     def _check_memory(self, total: int, up_to: int | None) -> None:
         """Raise `ResourceError` if a layer from `total` on does not fit, of those that use these tables."""
         index = self.game_index.index_at(total)
@@ -423,7 +414,10 @@ class ForwardPass:
             wanted = [n for n in wanted if not self._sharing.wants(n)]
         least = self._least_memory(max(wanted, default=0))
         if least > self.memory:
-            raise self._too_little(least)
+            raise ResourceError(
+                f"counting {self.game} needs at least {(least >> 20) + 1:,} MiB of memory, and "
+                f"{self.memory >> 20:,} MiB may be used: give more memory, fewer threads, or lower limits"
+            )
 
     # -- the maps ----------------------------------------------------------------------------
 

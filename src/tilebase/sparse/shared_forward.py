@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tilebase._kernels import forward
+from tilebase._kernels.arguments import Array
 from tilebase.cluster.pieces import Executor, PassJob, Piece
 from tilebase.errors import ResourceError
 from tilebase.files import places
@@ -43,8 +43,6 @@ from tilebase.sparse.index import GameIndex, IndexedLayer
 from tilebase.sparse.maps import SlideTask, SpawnTask, Worker, listed, start_keys, undecided
 from tilebase.sparse.sizes import SHARED_RANKS
 from tilebase.sparse.windows import NONE_HERE, BitSet, Windows
-
-Array = npt.NDArray[Any]
 
 PIECES = 4
 """Pieces of a step for each thread of the workers, so that all of them end at about the same time."""
