@@ -46,7 +46,7 @@ from tilebase.sparse import maps, sizes
 from tilebase.sparse.index import GameIndex, Index, IndexedLayer, LayerIndex
 from tilebase.sparse.maps import MapTask, SlideTask, SpawnTask, Team
 from tilebase.sparse.sizes import KEPT_KEYS
-from tilebase.sparse.windows import SpilledSet, Windows
+from tilebase.sparse.windows import NO_WORDS, SpilledSet, Windows
 
 if TYPE_CHECKING:
     from tilebase.sparse.shared_forward import SharedCount
@@ -108,7 +108,7 @@ class ForwardPass:
         self._needed = layers_before(self.game)
         self.game_index = GameIndex(self.game)
         self._team = Team(run.threads)
-        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
+        self._storage = [NO_WORDS, NO_WORDS]
         self._sources: dict[int, StoredLayer] = {}
         self._files: dict[str, str] = {}  # checksums of the files of the present layer
         self.written: dict[int, str] = {}  # checksums of the afterstates that this pass wrote, by sum
@@ -166,7 +166,7 @@ class ForwardPass:
         """Release files and memory; the threads stay."""
         self._team.release()
         self._sources.clear()
-        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
+        self._storage = [NO_WORDS, NO_WORDS]
 
     def _mend(self, lines: list[dict[str, Any]], done: bool) -> None:
         """Check the layers that the journal lists, and make damaged and missing ones again.
@@ -337,7 +337,7 @@ class ForwardPass:
         """Make a layer as `_make` does, by workers."""
         since = working_time()
         self._files, size = {}, 0
-        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
+        self._storage = [NO_WORDS, NO_WORDS]
         near = [total - 2**exponent for exponent in self.game.spawn_exponents]
         sources = [s for s in near if s in self._sources and not self.game.ended(s)]
 
@@ -372,7 +372,7 @@ class ForwardPass:
         spare = int(words * SPARE_SHARE) if direct else 0
         for i in range(2):
             if self._storage[i].nbytes < nbytes:
-                self._storage[i] = np.zeros(0, dtype=np.uint64)
+                self._storage[i] = NO_WORDS
                 self._storage[i] = np.zeros(words + spare + 1024, dtype=np.uint64)
         # Arenas share the rest.  What one holds for later windows is packed in memory before it is spilled,
         # which takes as much as another arena.
@@ -395,12 +395,6 @@ class ForwardPass:
     def _fixed_memory(self) -> int:
         return OVERHEAD + self.game_index.nbytes + 2 * 8 * KEPT_KEYS
 
-    def _least_memory(self, size: int) -> int:
-        """Return the bytes that a layer of so many ranks needs at least; 0 for a small layer."""
-        # States that are kept must be in memory together.
-        least = sizes.least_windows(size, self.threads, whole=self.keep == "states")
-        return self._fixed_memory + least if least else 0
-
     def _check_memory(self, total: int, up_to: int | None) -> None:
         """Raise `ResourceError` if a layer from `total` on does not fit, of those that use these tables."""
         index = self.game_index.index_at(total)
@@ -412,8 +406,10 @@ class ForwardPass:
         if self._sharing is not None:
             self._sharing.check_memory(max(wanted, default=0), self.game_index.nbytes)
             wanted = [n for n in wanted if not self._sharing.wants(n)]
-        least = self._least_memory(max(wanted, default=0))
-        if least > self.memory:
+        # States that are kept must be in memory together.
+        windows = sizes.least_windows(max(wanted, default=0), self.threads, whole=self.keep == "states")
+        least = self._fixed_memory + windows
+        if windows and least > self.memory:
             raise ResourceError(
                 f"counting {self.game} needs at least {(least >> 20) + 1:,} MiB of memory, and "
                 f"{self.memory >> 20:,} MiB may be used: give more memory, fewer threads, or lower limits"
