@@ -31,9 +31,7 @@ from tilebase._kernels import (
     coded,
     exchange,
     forward,
-    half_boards,
     lookup,
-    orbits,
     play,
     rank,
 )
@@ -67,7 +65,7 @@ from tilebase.sparse.folds import Spawned, make_fold
 from tilebase.sparse.forward import count_in
 from tilebase.sparse.index import GameIndex, Index, IndexedLayer, enter, join, new_directory
 from tilebase.sparse.maps import Worker
-from tilebase.sparse.reading import word_potentials
+from tilebase.sparse.reading import spawns_of, word_potentials
 from tilebase.sparse.sizes import PAGE_BYTES
 from tilebase.sparse.windows import Arena, SpilledSet, Windows
 
@@ -241,11 +239,7 @@ class Layers:
     @cache  # noqa: B019 - as above
     def spawned(self, total: int, exponent: int) -> Array:
         """What the spawns of one exponent make of the afterstates of a sum: keys, not canonical."""
-        keys, none = self.afters[total], np.zeros(0, dtype=np.uint64)
-        n = backward.spawn_all(keys, exponent, self.rules, none, none.astype(np.int64))
-        states, source = np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=np.int64)
-        backward.spawn_all(keys, exponent, self.rules, states, source)
-        return states
+        return spawns_of(self.compiled, self.afters[total], exponent)[0]
 
     @cached_property
     def states(self) -> SpilledSet:
@@ -552,13 +546,13 @@ def index_halves(name: str) -> Callable[[Inputs], Case]:
     """List the heads of a perfect index, or sort its tails, with the arguments that the index gives."""
 
     def make(inputs: Inputs) -> Case:
-        kernel, calls = getattr(half_boards, name), list[list[Any]]()
+        kernel, calls = getattr(rank, name), list[list[Any]]()
 
         def call(*arguments: Any) -> None:
             calls.append([one.copy() if isinstance(one, np.ndarray) else one for one in arguments])
             kernel(*arguments)
 
-        with patch.object(half_boards, name, call):
+        with patch.object(rank, name, call):
             Index(inputs.movable)
         arguments = calls[-1]
         written = {"list_halves": arguments[6:], "sort_halves": arguments[5:]}[name]
@@ -619,7 +613,7 @@ def count_stabilisers(inputs: Inputs) -> Case:
     images, out = np.empty((2, CACHED), dtype=np.uint64), np.zeros(len(states), dtype=np.int64)
 
     def run() -> int:
-        return int(orbits.count_stabilisers(states, rules.symmetries, images, out))
+        return int(lookup.count_stabilisers(states, rules.symmetries, images, out))
 
     return Case(run, lambda: [out])
 
@@ -630,7 +624,7 @@ def find_least(inputs: Inputs) -> Case:
     group = packed(permutations(inputs.layers.game, symmetries(inputs.layers.game)[1:]))
     least, which = np.zeros_like(states), np.zeros(len(states), dtype=np.uint8)
     images = np.empty(CACHED, dtype=np.uint64)
-    return Case(lambda: int(orbits.find_least(states, group, images, least, which)), lambda: [least, which])
+    return Case(lambda: int(lookup.find_least(states, group, images, least, which)), lambda: [least, which])
 
 
 def rate_slides(inputs: Inputs) -> Case:

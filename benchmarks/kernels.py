@@ -71,15 +71,11 @@ BENCHMARKS = (
     Benchmark("fold.best_bit guaranteed", 3, "ns per spawn", "sparse", cases.fold("guaranteed")),
     Benchmark("rank.rank_keys", 2.4, "ns per rank", "sparse", cases.rank_keys),
     Benchmark("rank.rank_keys, many halves", 11, "ns per rank", "quartered", cases.rank_quartered),
-    Benchmark(
-        "half_boards.list_halves", 12, "ns per half board", "movable", cases.index_halves("list_halves")
-    ),
-    Benchmark(
-        "half_boards.sort_halves", 8, "ns per half board", "movable", cases.index_halves("sort_halves")
-    ),
+    Benchmark("rank.list_halves", 12, "ns per half board", "movable", cases.index_halves("list_halves")),
+    Benchmark("rank.sort_halves", 8, "ns per half board", "movable", cases.index_halves("sort_halves")),
     Benchmark("boards.canonicalise", 2.1, "ns per board", "sparse", cases.canonicalise),
-    Benchmark("orbits.count_stabilisers", 12, "ns per board", "sparse", cases.count_stabilisers),
-    Benchmark("orbits.find_least", 20, "ns per board", "sparse", cases.find_least),
+    Benchmark("lookup.count_stabilisers", 12, "ns per board", "sparse", cases.count_stabilisers),
+    Benchmark("lookup.find_least", 20, "ns per board", "sparse", cases.find_least),
     Benchmark("lookup.rate_slides", 100, "ns per state", "sparse", cases.rate_slides),
     Benchmark("play.slide_all", 32, "ns per state", "sparse", cases.slide_all),
     Benchmark("play.play_games", 110, "ns per game", "sparse", cases.play_games),

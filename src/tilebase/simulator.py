@@ -220,8 +220,7 @@ class Simulator:
     def begin(self, which: Flags | None = None) -> None:
         """Begin the games i with ``which[i]`` again; None: all."""
         chosen = self._chosen(which)
-        play.begin_games(self.keys, chosen, self._streams, self._spawns)
-        self._stand(chosen)
+        self._begin(chosen)
         self._look_ahead(np.flatnonzero(chosen))
 
     def place(self, keys: Keys, which: Flags | None = None) -> None:
@@ -260,8 +259,7 @@ class Simulator:
             self.rewards, self.refused,
         )  # fmt: skip
         if begin is not None and begin.any():
-            play.begin_games(self.keys, begin, self._streams, self._spawns)
-            self._stand(begin)
+            self._begin(begin)
         self._look_ahead()
         if wide:
             self._write_goals(before, given)
@@ -289,6 +287,10 @@ class Simulator:
 
     def _chosen(self, which: Flags | None) -> Flags:
         return self._every if which is None else np.ascontiguousarray(which, dtype=np.bool_)
+
+    def _begin(self, chosen: Flags) -> None:
+        play.begin_games(self.keys, chosen, self._streams, self._spawns)
+        self._stand(chosen)
 
     def _stand(self, chosen: Flags) -> None:
         """Say of states, of which a spawn may have made the goal sum, whether they are won."""
@@ -344,15 +346,11 @@ class WideSimulator(Simulator):
         read = [Board.read(self.game, one).cells if isinstance(one, Board | str) else one for one in some]
         return np.array([self.game.check(np.ravel(one).tolist()) for one in read], dtype=np.uint8)
 
-    def begin(self, which: Flags | None = None) -> None:
-        """Begin the games i with ``which[i]`` again; None: all."""
-        self._begin(self._chosen(which))
-        self._look_ahead()
-
     def place(self, keys: npt.NDArray[Any], which: Flags | None = None) -> None:
         """Put states, as `pack` returns them, on the boards i with ``which[i]``; None: on all."""
         chosen = self._chosen(which)
-        self._cells[chosen], self._standing[chosen] = keys[chosen], play.GOING
+        self._cells[chosen] = keys[chosen]
+        self._stand(chosen)
         self._look_ahead()
 
     def step(self, actions: npt.ArrayLike, *, begin: Flags | None = None, illegal: Illegal = "noop") -> None:
@@ -368,7 +366,7 @@ class WideSimulator(Simulator):
 
     def _begin(self, chosen: Flags) -> None:
         wide.begin_wide(self._cells, chosen, self._streams, self._rules)
-        self._standing[chosen] = play.GOING
+        self._stand(chosen)
 
     def _look_ahead(self, _: Any = None) -> None:
         wide.look_ahead_wide(self._cells, self._rules, self._standing, self.allowed)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tilebase._kernels.jit import kernel
-from tilebase._kernels.scalar import stands
+from tilebase._kernels.scalar import U0, U63, stands
 
-U0, U7 = np.uint64(0), np.uint64(7)
+U7 = np.uint64(7)
 LOW = np.uint64(0x7F)
 MORE = np.uint64(0x80)
 
@@ -41,8 +41,7 @@ def decode_deltas(first, data, out):
     key = first
     out[0] = key
     n = 1
-    delta = np.uint64(0)
-    shift = np.uint64(0)
+    delta = shift = U0
     for i in range(len(data)):
         # Put the next seven bits above those before.
         byte = np.uint64(data[i])
@@ -50,21 +49,20 @@ def decode_deltas(first, data, out):
         if byte & MORE:
             # A difference has at most ten bytes.
             shift += U7
-            if shift > np.uint64(63):
+            if shift > U63:
                 return -1
         else:
             # The difference is complete: keys ascend, so it is not 0 and does not wrap around.
-            if n >= len(out) or delta == np.uint64(0):
+            if n >= len(out) or delta == U0:
                 return -1
             if key + delta < key:
                 return -2
             key += delta
             out[n] = key
             n += 1
-            delta = np.uint64(0)
-            shift = np.uint64(0)
+            delta = shift = U0
     # The last byte must end a difference.
-    return n if shift == np.uint64(0) else -1
+    return n if shift == U0 else -1
 
 
 @kernel()

@@ -45,10 +45,6 @@ def to_half(value):
     return np.uint16(np.uint64((value * 2.0**24 + TO_INTEGER) - TO_INTEGER) if value < SMALL else near)
 
 
-CODES = {types.uint16: (from_half, to_half)}
-"""By the type of the integers: what decodes one, and what encodes a number of [0, 1]."""
-
-
 def number(_value):  # pragma: no cover - replaced by Numba
     """Return a kept mean as a float64."""
     raise NotImplementedError
@@ -56,9 +52,8 @@ def number(_value):  # pragma: no cover - replaced by Numba
 
 @chosen(number)
 def _number(_value):
-    if _value in CODES:
-        decode_one, _ = CODES[_value]
-        return lambda _value: decode_one(_value)
+    if _value == types.uint16:
+        return lambda _value: from_half(_value)
     return lambda _value: np.float64(_value)
 
 
@@ -69,9 +64,8 @@ def stored(_value, _like):  # pragma: no cover - replaced by Numba
 
 @chosen(stored)
 def _stored(_value, _like):
-    if _like in CODES:
-        _, encode_one = CODES[_like]
-        return lambda _value, _like: encode_one(_value)
+    if _like == types.uint16:
+        return lambda _value, _like: to_half(_value)
     return lambda _value, _like: _value
 
 

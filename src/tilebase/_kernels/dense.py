@@ -32,17 +32,16 @@ kernel works several outer halves at once.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from tilebase._kernels.arguments import Array
 from tilebase._kernels.backup import FIRST, NONE, WON, combine, maximum, settled
 from tilebase._kernels.halves import BARRED, CLASS, ENDS, FORBIDDEN, MOVED, POSITION, U20, U40, WIN
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1
 
-Array = npt.NDArray[Any]
 FIRST64 = np.uint64(FIRST)
 U61, U62, U63 = (np.uint64(shift) for shift in (61, 62, 63))
 
@@ -393,7 +392,7 @@ def fold_spawns(tasks, units, parts, ups, adds, both, finish, start, scratch, af
     """Write the values of afterstates (`Values`): folds over spawns.
 
     `tasks` lists top halves: classes of A and B, and a range of positions of A.  `parts` are four `Part`;
-    `ups` is `Above` for two exponents, the larger first, and `adds` a tuple of `backup` for each; if not
+    `ups` are `Successors`, of the larger exponent first, and `adds` a tuple of `backup` for each; if not
     `both`, the first alone is spawned.  `finish` is a tuple of `backup`; accumulators begin with `start`.  A
     board that holds a pattern is worth what a win is.  The rows of ``scratch.folds`` and ``scratch.free`` are
     no shorter than the largest block of C, D.

@@ -127,4 +127,3 @@ def unpack_offsets(data, block_bits, bits):
                 at += 4
             bits[r >> U6] |= U1 << (r & U63)
         block += 1
-    return block

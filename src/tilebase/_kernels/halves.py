@@ -17,12 +17,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from tilebase._kernels.arguments import Array
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0
 
-Array = npt.NDArray[Any]
 BARRED = np.uint64(1 << 60)
 MOVED = np.uint64(1 << 61)
 WIN = np.uint64(1 << 62)

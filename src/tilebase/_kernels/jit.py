@@ -237,25 +237,21 @@ def is_kernel(dispatcher: Dispatcher) -> bool:
     return "compile" in vars(dispatcher)
 
 
-def scalar(function: Callable[..., Any]) -> Any:
+def scalar(function: Callable[..., Any], **options: Any) -> Any:
     """Make a function for kernels that is inlined by LLVM into those that call it.
 
     Python cannot call it: wrappers for Python would take as long to compile as the function itself.
     """
-    return _part(function)
-
-
-def inlined(function: Callable[..., Any]) -> Any:
-    """Make a function for kernels that is always inlined: one for a few boards, with named tuples."""
-    return _part(function, forceinline=True)
-
-
-def _part(function: Callable[..., Any], **options: Any) -> Any:
     if PLAIN:
         return function
     return numba.njit(
         nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, **part_options(), **options
     )(function)  # fmt: skip
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Make a function for kernels that is always inlined: one for a few boards, with named tuples."""
+    return scalar(function, forceinline=True)
 
 
 def linked(

@@ -1,4 +1,4 @@
-"""Kernels on arrays of boards: packing cells, texts, sums, and the values of the slides of states.
+"""Kernels on arrays of boards: packing cells, orbits, texts, sums, and the values of the slides of states.
 
 A cell is a byte: the exponent of its tile, 0 if it is empty.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilebase._kernels.backup import FIRST, NONE
+from tilebase._kernels.boards import permute
 from tilebase._kernels.jit import kernel
 from tilebase._kernels.scalar import U0, U1, largest_of, sum_of, trailing_zeros
 
@@ -56,6 +57,51 @@ def unpack_keys(keys, bits, out_cells):
         for c in range(cells):
             out_cells[i, cells - 1 - c] = np.uint8(key & mask)
             key >>= bits
+    return len(keys)
+
+
+@kernel()
+def count_stabilisers(keys, symmetries, images, out):
+    """Write ``out[i]``: how many symmetries leave board i as it is, the identity too; return their number.
+
+    `images` is two buffers, whose width is how many boards are turned at a time.
+    """
+    width = images.shape[1]
+    for begin in range(0, len(keys), width):
+        n = min(width, len(keys) - begin)
+        here, there = images[0], images[1]
+        # The identity leaves each board as it is; then image by image, each made from the one before.
+        for i in range(n):
+            here[i] = keys[begin + i]
+            out[begin + i] = 1
+        for j in range(len(symmetries.terms)):
+            permute(here, n, symmetries, j, there)
+            for i in range(n):
+                out[begin + i] += there[i] == keys[begin + i]
+            here, there = there, here
+    return len(keys)
+
+
+@kernel()
+def find_least(keys, symmetries, images, out_least, out_which):
+    """Write the least image of each board, and the first symmetry that makes it; return the boards' number.
+
+    Symmetry 0 is the identity, and permutation j of `symmetries` is number j + 1.  `images` is a buffer, as
+    long as the boards that are turned at a time.
+    """
+    width = len(images)
+    for begin in range(0, len(keys), width):
+        n = min(width, len(keys) - begin)
+        here = keys[begin : begin + n]
+        least, which = out_least[begin : begin + n], out_which[begin : begin + n]
+        for i in range(n):
+            least[i], which[i] = here[i], 0
+        # Here the j-th permutation makes its image from the board itself.
+        for j in range(len(symmetries.terms)):
+            permute(here, n, symmetries, j, images)
+            for i in range(n):
+                if images[i] < least[i]:
+                    least[i], which[i] = images[i], j + 1
     return len(keys)
 
 

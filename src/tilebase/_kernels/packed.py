@@ -16,7 +16,7 @@ from numba import typeof, types
 from numba.core import cgutils
 from numba.core.imputils import lower_getattr_generic
 from numba.core.typing import templates
-from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
+from numba.extending import NativeValue, models, register_model, unbox
 
 Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
 WORD = ir.IntType(64)
@@ -102,11 +102,6 @@ class PackedType(types.Type):  # type: ignore[misc]
 class _PackedModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: PackedType) -> None:
         super().__init__(manager, kind, WORD.as_pointer())
-
-
-@typeof_impl.register(Packed)
-def _typeof(value: Packed, _context: Any) -> PackedType:
-    return value._numba_type_
 
 
 @unbox(PackedType)

@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tilebase._kernels.arguments import Bytes, Numbers
 from tilebase._kernels.jit import kernel, scalar
 
 BLOCK = (1 << 15, 1 << 12)
@@ -62,18 +63,16 @@ class Space(NamedTuple):
     slid.
     """
 
-    codes: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
-    halves: npt.NDArray[np.int64]  # halves[i, k]: half of what this code adds to the sum
-    ways: npt.NDArray[np.int64]  # ways[i, s]: how often the open cells from i on have the sum 2 s
-    lost: npt.NDArray[
-        np.int64
-    ]  # lost[i, e]: sides to which no board is slid if cell i is empty (e = 1) or not
-    near: npt.NDArray[np.int64]  # near[i, j]: a neighbour before open cell i, or i itself
-    sides: npt.NDArray[np.int64]  # sides[i, j, e]: the same if near[i, j] is not empty, or is
-    images: npt.NDArray[np.int64]  # images[p]: a permutation of open cells, by sources, that is a symmetry
-    least: npt.NDArray[np.int64]  # least[i, j]: a cell with no larger code than cell i, or i itself
-    shifts: npt.NDArray[np.int64]  # shifts[i]: where open cell i lies in a key
+    codes: Numbers
+    counts: Numbers
+    halves: Numbers  # halves[i, k]: half of what this code adds to the sum
+    ways: Numbers  # ways[i, s]: how often the open cells from i on have the sum 2 s
+    lost: Numbers  # lost[i, e]: sides to which no board is slid if cell i is empty (e = 1) or not
+    near: Numbers  # near[i, j]: a neighbour before open cell i, or i itself
+    sides: Numbers  # sides[i, j, e]: the same if near[i, j] is not empty, or is
+    images: Numbers  # images[p]: a permutation of open cells, by sources, that is a symmetry
+    least: Numbers  # least[i, j]: a cell with no larger code than cell i, or i itself
+    shifts: Numbers  # shifts[i]: where open cell i lies in a key
     bits: int  # of a cell in a key
 
 
@@ -81,13 +80,13 @@ class Coder(NamedTuple):
     """What is worked in.  `board` has rows for boards, indices, sums, sides, keys, and empty cells."""
 
     counters: npt.NDArray[np.int32]
-    weights: npt.NDArray[np.int64]
-    state: npt.NDArray[np.int64]
-    board: npt.NDArray[np.int64]
+    weights: Numbers
+    state: Numbers
+    board: Numbers
     logits: npt.NDArray[np.int32]  # logits[p >> 4]
     chances: npt.NDArray[np.int32]  # chances[x + 2048]: the probability whose logit is x
     gains: npt.NDArray[np.int32]  # gains[n]: how much a counter learns from the bit after n
-    out: npt.NDArray[np.uint8]
+    out: Bytes
 
 
 def coder(cells: int) -> Coder:

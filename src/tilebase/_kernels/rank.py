@@ -1,4 +1,4 @@
-"""Kernels of the perfect index: rank a board within its layer, and list a layer's bits as boards.
+"""Kernels of the perfect index: list half boards, rank a board within its layer, list bits as boards.
 
 A board is split into two half boards: the head (the first cells) and the tail.  Within a layer of
 one sum, boards are in key order: heads in key order, and for each head all tails of the remaining
@@ -30,6 +30,76 @@ from tilebase._kernels.scalar import U0, U1, U6, U63, U64, ones, trailing_zeros
 MANY_TAILS = 1 << 18
 """Half boards whose tables leave the second-level cache: 4x4 to 32 has 390,625."""
 U16, LOW = np.uint32(16), np.uint32(0xFFFF)
+
+
+# -- half boards -----------------------------------------------------------------------------------
+
+
+@scalar
+def _may_be_least(key, bits, cells, images):
+    """Return whether some board that begins with these cells may be the least of its images.
+
+    ``images[p, t]`` is the cell that comes to cell t.  A cell of the other half decides nothing.
+    """
+    mask = (U1 << bits) - U1
+    # Compare the half with the same cells of each image, from the first cell on, as keys are compared: the
+    # first cell that differs decides, and one that comes from the other half leaves the image undecided.
+    for p in range(len(images)):
+        for target in range(cells):
+            source = images[p, target]
+            if source >= cells:
+                break
+            here = key >> bits * np.uint64(cells - 1 - target) & mask
+            there = key >> bits * np.uint64(cells - 1 - source) & mask
+            if there < here:
+                return False
+            if there > here:
+                break
+    return True
+
+
+@kernel()
+def list_halves(first, second, together, bits, cells, images, out_keys, out_sums, out_maxima, out_usable):
+    """Write keys, sums and largest exponents of all halves, and whether a canonical board may have them.
+
+    `first` and `second` are (keys, sums, maxima, sets) of the fillings of the parts, keys at their place in
+    the half; ``together[s, t]`` says whether a board may hold its x on the sets s and t of cells at once.
+    Without `images` nothing is asked of the cells.
+    """
+    keys1, sums1, maxima1, sets1 = first
+    keys2, sums2, maxima2, sets2 = second
+    n = 0
+    for a in range(len(keys1)):
+        fits = together[sets1[a]]
+        for b in range(len(keys2)):
+            key = keys1[a] | keys2[b]
+            out_keys[n] = key
+            out_sums[n] = sums1[a] + sums2[b]
+            out_maxima[n] = max(maxima1[a], maxima2[b])
+            out_usable[n] = fits[sets2[b]] and _may_be_least(key, bits, cells, images)
+            n += 1
+
+
+@kernel()
+def sort_halves(keys, sums, maxima, usable, starts, ends, out_keys, out_maxima, out_ranks):
+    """List the usable halves by sum, those of one sum in key order.
+
+    ``starts[s]`` and ``ends[s]`` say where those of the sum 2 s begin; the ends are moved to where they end.
+    ``out_ranks[h]``, if it has memory, becomes the position of half h among those of its sum.
+    """
+    # A counting sort: halves come in key order, and each goes behind the last one of its sum.
+    for h in range(len(keys)):
+        if usable[h]:
+            s = np.uint64(sums[h]) >> U1
+            at = ends[s]
+            ends[s] = at + U1
+            out_keys[at] = keys[h]
+            out_maxima[at] = maxima[h]
+            if len(out_ranks):
+                out_ranks[h] = at - starts[s]
+
+
+# -- ranks and bits ----------------------------------------------------------------------------------
 
 
 @kernel()

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tilebase._kernels.dense import Array
+from tilebase._kernels.arguments import Array
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.matrices import ALL, or_row, rearrange, space_rows, transpose, words_of
 from tilebase._kernels.scalar import U0, U1, U6, U63, ones, trailing_zeros

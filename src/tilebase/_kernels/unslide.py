@@ -389,7 +389,6 @@ def expand(keys, begin, end, boards, by_exponent, used, most_leaves, most_choice
             origin = scratch.origins[(k + shift) % count]
             value = scratch.state[origin >> 2]
             table = by_exponent[value - 1]
-            # Undo the drop, then the slide.
             if 2 * used[value - 1] > len(table):
                 return n
             # Take the tile away, undo the slide in the direction that the origin names, put the tile back.

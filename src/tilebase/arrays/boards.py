@@ -10,8 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels.arguments import Scratch
-from tilebase._kernels.lookup import NO_TILE, pack_cells, read_tiles, sum_tiles, unpack_keys
-from tilebase._kernels.orbits import count_stabilisers, find_least
+from tilebase._kernels.lookup import (
+    NO_TILE,
+    count_stabilisers,
+    find_least,
+    pack_cells,
+    read_tiles,
+    sum_tiles,
+    unpack_keys,
+)
 from tilebase._kernels.packed import packed
 from tilebase._kernels.play import REFUSED, WINS, slide_all
 from tilebase.errors import UsageError

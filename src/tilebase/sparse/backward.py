@@ -24,10 +24,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tilebase._kernels import backward
-from tilebase._kernels.arguments import Directory, Links, Scratch
+from tilebase._kernels.arguments import Array, Directory, Links, Scratch
 from tilebase._kernels.forward import BATCH
 from tilebase._kernels.packed import packed
 from tilebase.cluster.runs import Run
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
     from tilebase.sparse.shared_backward import SharedLayers
 
 LOG = logging.getLogger(__name__)
-Array = npt.NDArray[Any]
 
 LINKED = 1 << 15
 """Spawns that are linked and then folded together; their positions fit into the second-level cache."""
@@ -79,7 +77,7 @@ Above = dict[int, _Solved | None]
 class _Worker:
     """Buffers of one thread."""
 
-    def __init__(self, axes: int, merges: Sequence[str]) -> None:
+    def __init__(self, axes: int, merges: Sequence[str], best_type: Any) -> None:
         self.scratch = packed(Scratch.of(2 * BATCH + 2))
         self.links = Links(
             np.zeros((2 * axes, LINKED), dtype=np.uint32),
@@ -87,13 +85,7 @@ class _Worker:
             np.zeros((1, 0), dtype=np.uint64),
         )
         self.gains_of = dict(zip(merges, self.links.gains, strict=True))
-        self._best: Array | None = None
-
-    def best(self, dtype: Any) -> Array:
-        """Return the memory for the best values after as many spawns as are folded together."""
-        if self._best is None:
-            self._best = np.empty(RATED, dtype=dtype)
-        return self._best
+        self.best = None if best_type is None else np.empty(RATED, dtype=best_type)
 
 
 @dataclass
@@ -139,7 +131,6 @@ class BackwardPass:
         self._done = self._most = 0  # afterstates solved in this run, and to be solved
         self._starts = {game.sum(board) for board, _ in game.starts()}
         self._on_disk: set[int] = set()  # sums whose values are on disk
-        self._known_bytes: dict[int, int] = {}  # of memory, by sum
         # The layers above: both in memory, or one at a time if memory is too small.
         self._solved: dict[int, _Solved] = {}
 
@@ -219,17 +210,12 @@ class BackwardPass:
         if self._pace.due() or self._done == self._most:
             self._pace.report(total, "solve", self._done, self._done / self._most)
 
-    def _report_again(self, total: int) -> None:
-        self._pace.report(total, "recount", self._done, self._done / self._most)
-
     # -- memory ------------------------------------------------------------------------------
 
     def _bytes(self, total: int) -> int:
         """Return the bytes of memory of a solved layer."""
-        if total not in self._known_bytes:
-            values = sum(fold.nbytes(self.space.sizes[total]) for fold in self.folds)
-            self._known_bytes[total] = directory_bytes(self._game_index.size(total)) + values
-        return self._known_bytes[total]
+        values = sum(fold.nbytes(self.space.sizes[total]) for fold in self.folds)
+        return directory_bytes(self._game_index.size(total)) + values
 
     def _bytes_above(self, total: int) -> list[int]:
         """Return the bytes of each layer that spawns on a layer lead to."""
@@ -274,7 +260,8 @@ class BackwardPass:
         """Solve the layer of one sum, write its values, and enter it in the journal."""
         if (again := self.space.again) is not None and again.lacks(total):
             self._solved.clear()  # counting takes their memory
-            again.make(total, self._report_again)
+            share = self._done / self._most
+            again.make(total, lambda lower: self._pace.report(lower, "recount", self._done, share))
         keys = self.space.boards(total)
         if self.sharing is not None and self.sharing.wants(len(keys)):
             self._solved.clear()
@@ -350,7 +337,9 @@ class BackwardPass:
 
     def new_worker(self) -> _Worker:
         """Buffers of one more thread."""
-        return _Worker(len(self.game.shape), self._merges)
+        # With one objective whose slides add nothing, one kernel finds the best values; otherwise links do.
+        best_type = self.folds[0].best_type if len(self.folds) == 1 else None
+        return _Worker(len(self.game.shape), self._merges, best_type)
 
     def _spawned(self, total: int) -> list[int]:
         return [] if self.game.ended(total) else sorted(self.game.spawn_exponents, reverse=True)
@@ -388,16 +377,13 @@ class BackwardPass:
         above: _Solved | None,
     ) -> None:  # fmt: skip
         """Add the values after spawns of one exponent to the accumulators; all win if `above` is None."""
-        rules, links = self._compiled.rules, worker.links
+        rules, links, best = self._compiled.rules, worker.links, worker.best
         if above is None:
             backward.count_spawns(keys, rules, spawns)
             for fold, acc in zip(self.folds, accs, strict=True):
                 fold.add_won(acc, exponent, spawns)
             return
         position, ends = 0, self._ends(keys)
-        # With one objective whose slides add nothing, one kernel finds the best values; otherwise links do.
-        best_type = self.folds[0].best_type if len(self.folds) == 1 else None
-        best = worker.best(best_type) if best_type is not None else None
         while position < len(keys):
             if best is None:
                 count, n, sound = backward.link(

@@ -9,18 +9,16 @@ sum.  Who follows games takes the states of the lowest sum, and adds those that 
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
+from tilebase._kernels.arguments import Array
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Cells
 from tilebase.objectives.encoding import NONE, slide_gains
 from tilebase.objectives.objective import Objective
 from tilebase.sparse.reading import MISSING, Links, ReadLayer, merge_weights, spawn_chances, spawns_of
-
-Array = npt.NDArray[Any]
 
 
 class Flow:

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tilebase._kernels import fold as kernels
+from tilebase._kernels.arguments import Array
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import (
     FIRST,
@@ -33,7 +33,6 @@ from tilebase.objectives.encoding import (
 )
 from tilebase.objectives.objective import Objective
 
-Array = npt.NDArray[Any]
 NO_GAINS = np.zeros((0, 0), dtype=np.int32)
 
 

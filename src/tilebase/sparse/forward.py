@@ -27,8 +27,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tilebase._kernels.arguments import Array
 from tilebase.cluster.runs import Run
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
@@ -46,13 +46,12 @@ from tilebase.sparse import maps, sizes
 from tilebase.sparse.index import GameIndex, Index, IndexedLayer, LayerIndex
 from tilebase.sparse.maps import MapTask, SlideTask, SpawnTask, Team
 from tilebase.sparse.sizes import KEPT_KEYS
-from tilebase.sparse.windows import SpilledSet, Windows
+from tilebase.sparse.windows import NO_WORDS, SpilledSet, Windows
 
 if TYPE_CHECKING:
     from tilebase.sparse.shared_forward import SharedCount
 
 LOG = logging.getLogger(__name__)
-Array = npt.NDArray[Any]
 
 WRITTEN, SMALL_JOB = 2 * CHUNK_KEYS, 2
 """Least boards of a small layer that one task lists, and chunks that one encodes."""
@@ -109,7 +108,7 @@ class ForwardPass:
         self._needed = layers_before(self.game)
         self.game_index = GameIndex(self.game)
         self._team = Team(run.threads)
-        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
+        self._storage = [NO_WORDS, NO_WORDS]
         self._sources: dict[int, StoredLayer] = {}
         self._files: dict[str, str] = {}  # checksums of the files of the present layer
         self.written: dict[int, str] = {}  # checksums of the afterstates that this pass wrote, by sum
@@ -137,18 +136,15 @@ class ForwardPass:
             self.game, self.folder.path, count_of(self.threads, "thread"), len(lines),
             ", which are all" if done else "",
         )  # fmt: skip
-        try:
-            if self.keep != "counts":
-                self._mend(lines, done)
-            elif done:  # a kill may have left some
-                self.folder.layers("afterstates").clear()
-            if not done:
-                self._resume(lines)
-                if lines:
-                    self._pace.start(self._share(lines[-1]["sum"], 1.0))
-                done = self._advance(lines, up_to)
-        finally:
-            self.close()
+        if self.keep != "counts":
+            self._mend(lines, done)
+        elif done:  # a kill may have left some
+            self.folder.layers("afterstates").clear()
+        if not done:
+            self._resume(lines)
+            if lines:
+                self._pace.start(self._share(lines[-1]["sum"], 1.0))
+            done = self._advance(lines, up_to)
         LOG.debug("%d layers are counted, in %.2f s", len(lines), self._pace.seconds)
         if up_to is not None:
             done = done and all(line["sum"] <= up_to for line in lines)
@@ -170,7 +166,7 @@ class ForwardPass:
         """Release files and memory; the threads stay."""
         self._team.release()
         self._sources.clear()
-        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
+        self._storage = [NO_WORDS, NO_WORDS]
 
     def _mend(self, lines: list[dict[str, Any]], done: bool) -> None:
         """Check the layers that the journal lists, and make damaged and missing ones again.
@@ -312,7 +308,6 @@ class ForwardPass:
         if self._sharing is not None and self._sharing.wants(indexed.layer.size):
             return self._make_shared(self._sharing, total, indexed.layer.size)
         states, afters = self._bit_sets(indexed.layer)
-        counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
         after_counts = np.zeros(self.game.bounds.code + 1, dtype=np.int64)
         self._files = {}
         try:
@@ -342,7 +337,7 @@ class ForwardPass:
         """Make a layer as `_make` does, by workers."""
         since = working_time()
         self._files, size = {}, 0
-        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
+        self._storage = [NO_WORDS, NO_WORDS]
         near = [total - 2**exponent for exponent in self.game.spawn_exponents]
         sources = [s for s in near if s in self._sources and not self.game.ended(s)]
 
@@ -377,7 +372,7 @@ class ForwardPass:
         spare = int(words * SPARE_SHARE) if direct else 0
         for i in range(2):
             if self._storage[i].nbytes < nbytes:
-                self._storage[i] = np.zeros(0, dtype=np.uint64)
+                self._storage[i] = NO_WORDS
                 self._storage[i] = np.zeros(words + spare + 1024, dtype=np.uint64)
         # Arenas share the rest.  What one holds for later windows is packed in memory before it is spilled,
         # which takes as much as another arena.
@@ -385,7 +380,9 @@ class ForwardPass:
             shares = self.threads + (nbytes < whole)
             rest = min(int((free - 2 * nbytes) * ARENA_SHARE), self.memory // 3)
             allowed = max(rest // shares, windows.least_arena)
-            self._team.grow_arenas(min(allowed, 1 << max(layer.size // 4, 64 << 20).bit_length()))
+            nbytes = min(allowed, 1 << max(layer.size // 4, 64 << 20).bit_length())
+            for worker in self._team.workers:
+                worker.grow_arena(nbytes)
         first, second = (
             SpilledSet(
                 layer.size, bits[: max(words, 1024)], self.folder.path, f"{name}-{layer.total}", direct=direct
@@ -398,18 +395,6 @@ class ForwardPass:
     def _fixed_memory(self) -> int:
         return OVERHEAD + self.game_index.nbytes + 2 * 8 * KEPT_KEYS
 
-    def _least_memory(self, size: int) -> int:
-        """Return the bytes that a layer of so many ranks needs at least; 0 for a small layer."""
-        # States that are kept must be in memory together.
-        least = sizes.least_windows(size, self.threads, whole=self.keep == "states")
-        return self._fixed_memory + least if least else 0
-
-    def _too_little(self, least: int) -> ResourceError:
-        return ResourceError(
-            f"counting {self.game} needs at least {(least >> 20) + 1:,} MiB of memory, and "
-            f"{self.memory >> 20:,} MiB may be used: give more memory, fewer threads, or lower limits"
-        )
-
     def _check_memory(self, total: int, up_to: int | None) -> None:
         """Raise `ResourceError` if a layer from `total` on does not fit, of those that use these tables."""
         index = self.game_index.index_at(total)
@@ -421,9 +406,14 @@ class ForwardPass:
         if self._sharing is not None:
             self._sharing.check_memory(max(wanted, default=0), self.game_index.nbytes)
             wanted = [n for n in wanted if not self._sharing.wants(n)]
-        least = self._least_memory(max(wanted, default=0))
-        if least > self.memory:
-            raise self._too_little(least)
+        # States that are kept must be in memory together.
+        windows = sizes.least_windows(max(wanted, default=0), self.threads, whole=self.keep == "states")
+        least = self._fixed_memory + windows
+        if windows and least > self.memory:
+            raise ResourceError(
+                f"counting {self.game} needs at least {(least >> 20) + 1:,} MiB of memory, and "
+                f"{self.memory >> 20:,} MiB may be used: give more memory, fewer threads, or lower limits"
+            )
 
     # -- the maps ----------------------------------------------------------------------------
 

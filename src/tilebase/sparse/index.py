@@ -22,14 +22,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from tilebase._kernels import backward, half_boards
+from tilebase._kernels import backward
 from tilebase._kernels import rank as kernels
-from tilebase._kernels.arguments import BoardRules, Directory, Listing, Ranking, Source
+from tilebase._kernels.arguments import Array, BoardRules, Directory, Listing, Ranking, Source
 from tilebase._kernels.lines import HEAD_BITS, HEAD_SHIFT
 from tilebase.counting.combinatorics import convolved
 from tilebase.errors import CorruptError
@@ -40,7 +39,6 @@ from tilebase.sparse.halves import TABLE_LIMIT, Halves
 from tilebase.sparse.lines import NO_LINES, LineTables, judged_by_line, line_tables
 from tilebase.sparse.windows import BitSet
 
-Array = npt.NDArray[Any]
 Edge = tuple[int, int, int]
 """A group, the position of its first board here, and its bits."""
 FREE_HALVES = 1 << 22
@@ -227,7 +225,7 @@ class Index(Halves):
             np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(n, np.uint8), np.empty(0, np.uint16)
         )
         usable = np.empty(n, dtype=bool)
-        half_boards.list_halves(
+        kernels.list_halves(
             (a.keys << places[0] | around, *a[1:]), (b.keys << places[1], *b[1:]), together,
             np.uint64(self.game.bits), len(cells), images, half.keys, half.sums, half.maxima, usable,
         )  # fmt: skip
@@ -241,7 +239,7 @@ class Index(Halves):
         keys = np.empty(n, dtype=np.uint64)
         self.tail_max = np.empty(n, dtype=np.uint8)
         ranks = np.zeros(0 if self.is_cut else len(half.keys), dtype=np.uint32)
-        half_boards.sort_halves(
+        kernels.sort_halves(
             half.keys, half.sums, half.maxima, usable, self.tail_start, self.tail_start.copy(), keys,
             self.tail_max, ranks,
         )  # fmt: skip
@@ -350,7 +348,7 @@ class IndexedLayer:
     """A layer with its index, as arguments of kernels."""
 
     def __init__(self, index: Index, layer: LayerIndex) -> None:
-        self.index, self.layer = index, layer
+        self.layer = layer
         self.ranking = index.ranking(layer)
         self.listing = index.listing(layer)
 

@@ -7,16 +7,13 @@ form.  It has at most one mask, only tiles that win alone, and no limit that a s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tilebase._kernels import lines as kernels
-from tilebase._kernels.arguments import BoardRules
+from tilebase._kernels.arguments import Array, BoardRules
 from tilebase.game.game import Cells, Game
-
-Array = npt.NDArray[Any]
 
 
 class LineTables(NamedTuple):

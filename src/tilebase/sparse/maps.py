@@ -9,18 +9,17 @@ others their own, which are united at the end.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
-from typing import Any, Protocol
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from tilebase._kernels import forward
-from tilebase._kernels.arguments import BoardRules, Marks, Recent, Scratch, Target
+from tilebase._kernels.arguments import Array, BoardRules, Marks, Recent, Scratch, Target
 from tilebase._kernels.packed import packed
 from tilebase.game.compiled import CompiledGame
 from tilebase.runtime.measured import working_time
@@ -28,8 +27,6 @@ from tilebase.runtime.threads import Pool, drain
 from tilebase.sparse.index import IndexedLayer
 from tilebase.sparse.sizes import PAGE_BYTES
 from tilebase.sparse.windows import Arena, BitSet, Mailbox
-
-Array = npt.NDArray[Any]
 
 PARTS = 128
 """Ranges per thread into which a large layer is divided."""
@@ -96,17 +93,9 @@ class Worker:
             self._bits = np.zeros(words, dtype=np.uint64)
         return self._bits[:words]
 
-    @contextmanager
-    def filling_its_own(self) -> Iterator[None]:
-        """Inside the block, `target` is the bits of `bits_for`."""
-        self._own = True
-        try:
-            yield
-        finally:
-            self._own = False
-
-    def drain(self, tasks: deque[MapTask], stop: Event) -> None:
-        """Do tasks until none is left, the arena is full, or `stop` is set."""
+    def drain(self, tasks: deque[MapTask], stop: Event, *, own: bool = False) -> None:
+        """Do tasks until none is left, the arena is full, or `stop` is set; set `own` bits (`bits_for`)."""
+        self._own = own
         drain(tasks, lambda task: not task.run(self), stop)
 
     def send(self, tasks: Iterable[MapTask], target: BitSet) -> None:
@@ -152,13 +141,6 @@ def start_keys(compiled: CompiledGame) -> dict[int, Array]:
     return {s: compiled.canonical(np.array(keys, dtype=np.uint64)) for s, keys in by_sum.items()}
 
 
-class MapTask(Protocol):
-    """A piece of a map."""
-
-    def run(self, worker: Worker) -> bool:
-        """Work until done (True) or the arena is full (False)."""
-
-
 @dataclass
 class SpawnTask:
     """Put one exponent on the empty cells of some afterstates, which `read` returns."""
@@ -172,7 +154,7 @@ class SpawnTask:
     keys: Array | None = None
 
     def run(self, worker: Worker) -> bool:
-        """Work until done or the arena is full.  Raises `CorruptError`."""
+        """Work until done (True) or the arena is full (False).  Raises `CorruptError`."""
         if self.keys is None:
             self.keys = self.read()
         target = worker.target(self.states, self.indexed)
@@ -202,7 +184,7 @@ class SlideTask:
             forward.collapse.want()
 
     def run(self, worker: Worker) -> bool:
-        """Work until done or the arena is full."""
+        """Work until done (True) or the arena is full (False)."""
         position = forward.slide_map(
             self.indexed.source(self.states), np.uint64(self.position), np.uint64(self.end),
             self.compiled.rules, self.lookahead, worker.target(self.afters, self.indexed), worker.recent,
@@ -213,6 +195,10 @@ class SlideTask:
             return False
         self.states.clear(self.begin, self.end)
         return True
+
+
+MapTask: TypeAlias = SpawnTask | SlideTask
+"""A piece of a map."""
 
 
 class Team:
@@ -233,11 +219,6 @@ class Team:
         """Release the arenas."""
         for worker in self.workers:
             worker.arena = Arena(0)
-
-    def grow_arenas(self, nbytes: int) -> None:
-        """Give every thread an arena of about `nbytes`; unused pages take no memory."""
-        for worker in self.workers:
-            worker.grow_arena(nbytes)
 
     def map(self, tasks: deque[MapTask], target: BitSet, report: Callable[[float], None]) -> None:
         """Do all tasks; `report` is called at times with the share that is done."""
@@ -262,8 +243,7 @@ class Team:
         stop = Event()
         with ExitStack() as stack:
             for worker in workers[1:]:
-                stack.enter_context(worker.filling_its_own())
-                stack.enter_context(self.pool.beside(partial(worker.drain, tasks, stop)))
+                stack.enter_context(self.pool.beside(partial(worker.drain, tasks, stop, own=True)))
             try:
                 workers[0].drain(tasks, stop)
             except BaseException:

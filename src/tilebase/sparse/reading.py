@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tilebase._kernels import arguments, backward
+from tilebase._kernels.arguments import Array
 from tilebase._kernels.forward import BATCH
 from tilebase._kernels.packed import packed
 from tilebase.errors import CorruptError, MissingLayerError
@@ -27,18 +27,16 @@ from tilebase.objectives.objective import Objective, potentials
 from tilebase.runtime.threads import Spares
 from tilebase.sparse.index import GameIndex, enter, join, new_directory
 
-Array = npt.NDArray[Any]
 MISSING = 2
 """The position of an afterstate that a thinned layer lacks; `encoding` has those of other slides."""
 
 
-class Links:
+class Links(NamedTuple):
     """For states of one layer, the afterstates that each slide leads to."""
 
-    def __init__(self, slots: Array, gains: dict[str, Array], afters: Array) -> None:
-        self.slots = slots  # slots[k, x]: position of the afterstate that slide k makes of state x
-        self.gains = gains  # gains[merge][a, x]: what merges along axis a add under `Objective.merge`
-        self.afters = afters  # afters[k, x]: the canonical afterstate
+    slots: Array  # slots[k, x]: position of the afterstate that slide k makes of state x
+    gains: dict[str, Array]  # gains[merge][a, x]: what merges along axis a add under `Objective.merge`
+    afters: Array  # afters[k, x]: the canonical afterstate
 
 
 class ReadLayer:

@@ -40,11 +40,9 @@ class _ReadValues(StoredValues):
         self.read = LayerFolder(folder, Contents(game, objective=objective))
 
     def layer(self, total: int) -> Layer:
-        """Return a finished layer."""
         return self.read.layer(total)
 
     def close(self) -> None:
-        """Close the files."""
         self.read.close()
 
 
@@ -104,7 +102,7 @@ class SharedLayers:
         self.executor, self.folder, self._game = executor, folder, space.game
         assert isinstance(space.layers, LayerFolder)
         self._keys = space.layers.folder.relative_to(folder).as_posix()
-        self._labels = [one.label for one in objectives]
+        self._folders = [places.values_folder(one.label) for one in objectives]
         there = Run(folder=folder.resolve(), memory=executor.memory, threads=executor.threads_each)
         keys = space.layers.folder.resolve()
         self._job = SolveJob(there, keys, space.layers.contents, tuple(objectives), dict(space.sizes))
@@ -127,9 +125,8 @@ class SharedLayers:
                 (self.folder / piece.writes).unlink(missing_ok=True)
 
     def _piece(self, total: int, number: int, span: range) -> Piece:
-        folders = [places.values_folder(label) for label in self._labels]
         sums = sorted(total + (1 << e) for e in {1, 2, *self._game.spawn_exponents})
-        above = [places.layer(folder, s) for s in sums for folder in folders]
+        above = [places.layer(folder, s) for s in sums for folder in self._folders]
         reads = [places.layer(self._keys, total), *above]
         writes = f"{self.executor.exchange.name}/{places.exchanged(total, number)}"
         return Piece("solve", total, span.start, span.stop, tuple(reads), writes)

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tilebase._kernels import forward
+from tilebase._kernels.arguments import Array
 from tilebase.cluster.pieces import Executor, PassJob, Piece
 from tilebase.errors import ResourceError
 from tilebase.files import places
@@ -43,8 +43,6 @@ from tilebase.sparse.index import GameIndex, IndexedLayer
 from tilebase.sparse.maps import SlideTask, SpawnTask, Worker, listed, start_keys, undecided
 from tilebase.sparse.sizes import SHARED_RANKS
 from tilebase.sparse.windows import NONE_HERE, BitSet, Windows
-
-Array = npt.NDArray[Any]
 
 PIECES = 4
 """Pieces of a step for each thread of the workers, so that all of them end at about the same time."""
@@ -168,13 +166,13 @@ class CountJob(PassJob):
 
     def _unite(
         self, piece: Piece, indexed: IndexedLayer, worker: Worker, file: ParcelWriter
-    ) -> tuple[Array, int]:
-        """List the afterstates of a window: how many have each largest exponent, and the bytes written."""
+    ) -> tuple[Array, int, int]:
+        """List the afterstates of a window: counts by largest exponent, how many, and the bytes written."""
         afters = self._window(piece, worker, starts=bool(self.game.start_afters))
         span = afters.first_rank, afters.last_rank
         keys, counts = listed(indexed, afters, span, self.game.bounds.code + 1)
         file.add(keys)
-        return counts, file.nbytes
+        return counts, len(keys), file.nbytes
 
     def _encode(self, piece: Piece, file: ParcelWriter) -> int:
         """Encode the keys [begin, end) of those that the files hold one after the other; bytes written."""
@@ -255,14 +253,14 @@ class SharedCount:
         work = SharedSteps(self, total, self._width(size, tables), self._job(size, tables), report)
         try:
             spawned = work.spawn(sources)
-            slid, states = work.slide(spawned, Windows(size, work.width).count)
+            slid, states = work.by_window("slide", spawned, Windows(size, work.width).count, work.counts)
             work.delete(spawned)
             if self._keep_states:
                 write("states", work.encode("states", slid, states))
-            united, counts = work.unite(slid)
+            united, afterstates = work.by_window("unite", slid, len(slid), work.afterstates)
             work.delete(slid)
-            if sum(counts):
-                write("afterstates", work.encode("afterstates", united, counts))
+            if sum(afterstates):
+                write("afterstates", work.encode("afterstates", united, afterstates))
         finally:
             work.delete(list(work.names))
         return work
@@ -321,25 +319,17 @@ class SharedSteps:
         self.exchanged += sum(self._map("spawn", pieces))
         return [piece.writes for piece in pieces]
 
-    def slide(self, spawned: Sequence[str], windows: int) -> tuple[list[str], list[int]]:
-        """Slide the states window by window; also returns how many are kept of each."""
-        pieces = [self._piece("slide", window, window, window + 1, spawned) for window in range(windows)]
+    def by_window(
+        self, step: str, reads: Sequence[str], windows: int, counts: Array
+    ) -> tuple[list[str], list[int]]:
+        """Slide states or list afterstates, and count them; also returns how many keys each window keeps."""
+        pieces = [self._piece(step, window, window, window + 1, reads) for window in range(windows)]
         kept = []
-        for counts, states, nbytes in self._map("slide", pieces):
-            self.counts += counts
+        for found, keys, nbytes in self._map(step, pieces):
+            counts += found
             self.exchanged += nbytes
-            kept.append(states)
+            kept.append(keys)
         return [piece.writes for piece in pieces], kept
-
-    def unite(self, slid: Sequence[str]) -> tuple[list[str], list[int]]:
-        """List the afterstates window by window; also returns how many each window has."""
-        pieces = [self._piece("unite", window, window, window + 1, slid) for window in range(len(slid))]
-        sizes = []
-        for counts, nbytes in self._map("unite", pieces):
-            self.afterstates += counts
-            self.exchanged += nbytes
-            sizes.append(int(counts.sum()))
-        return [piece.writes for piece in pieces], sizes
 
     def encode(self, kind: str, names: Sequence[str], sizes: Sequence[int]) -> Iterator[Chunk]:
         """Return the chunks of a layer, from the keys that some files hold one after the other."""

@@ -16,18 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tilebase._kernels import exchange, forward, rank
-from tilebase._kernels.arguments import Pages
+from tilebase._kernels.arguments import Array, Pages
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.sparse import sizes
 from tilebase.sparse.sizes import PAGE_BYTES, block_bits_for, least_arena
 
-Array = npt.NDArray[Any]
 NO_WORDS, NO_BYTES = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint8)
 NONE_HERE = -1
 """The window in memory of a set all of whose ranks go to a file: all windows are later ones."""
@@ -90,44 +87,8 @@ class Mailbox:
     """Memory of one thread that sends and receives ranks."""
 
     def __init__(self) -> None:
-        self._block = NO_WORDS  # the bits of one block, which are zero between two calls
-        self._stream = self._parcel = NO_BYTES
-
-    def send(
-        self, file: ParcelWriter, windows: Windows, first: int, arena: Arena, pages: tuple[Array, ...]
-    ) -> None:
-        """Write the offsets in an arena, a parcel for each window; those before `first` get an empty one.
-
-        `pages` as `Arena.by_block` returns them.  Raises `StorageError`.
-        """
-        start, order, length = pages
-        if len(self._block) != windows.block_words:
-            self._block = np.zeros(windows.block_words, dtype=np.uint64)
-        for window in range(windows.count):
-            if window < first:
-                file.add(b"")
-                continue
-            begin, end = windows.blocks_of(window)
-            ranks = int(length[order[start[begin] : start[end]]].sum())
-            most = 4 * ranks + exchange.HEAD * (end - begin)
-            if len(self._stream) < most:
-                self._stream = np.empty(most * 5 // 4, dtype=np.uint8)
-            n = exchange.pack_offsets(
-                begin, end, windows.block_bits, arena.data, start, order, length, self._block, self._stream
-            )
-            file.add(self._stream[:n])
-
-    def receive(self, file: ParcelFile, parcels: int, windows: Windows, window: int, bits: Array) -> None:
-        """Set the bits of the ranks that were sent to a window; the first `parcels` parcels are streams.
-
-        Raises `CorruptError` or `StorageError`.
-        """
-        numbers = range(window, parcels, windows.count)
-        largest = int(file.sizes()[numbers].max(initial=0))
-        if len(self._parcel) < largest:
-            self._parcel = np.empty(largest * 5 // 4, dtype=np.uint8)
-        for number in numbers:
-            exchange.unpack_offsets(file.read(number, self._parcel), windows.block_bits, bits)
+        self.block = NO_WORDS  # the bits of one block, which are zero between two calls
+        self.stream = self.parcel = NO_BYTES
 
 
 class BitSet:
@@ -185,19 +146,39 @@ class BitSet:
         rank.set_bits(mine, len(mine), np.uint64(0), self.bits)
 
     def send(self, arena: Arena, pages: tuple[Array, Array, Array]) -> None:
-        """Write the ranks of later windows to the file; `pages` as `Arena.by_block` returns them.
+        """Write the ranks of later windows to the file, a parcel for each window: others get an empty one.
 
-        Raises `StorageError`.
+        `pages` as `Arena.by_block` returns them.  Raises `StorageError`.
         """
         assert self.file is not None
-        self.mail.send(self.file, self.windows, self.window + 1, arena, pages)
+        mail, windows, (start, order, length) = self.mail, self.windows, pages
+        if len(mail.block) != windows.block_words:
+            mail.block = np.zeros(windows.block_words, dtype=np.uint64)
+        for window in range(windows.count):
+            if window <= self.window:
+                self.file.add(b"")
+                continue
+            begin, end = windows.blocks_of(window)
+            ranks = int(length[order[start[begin] : start[end]]].sum())
+            most = 4 * ranks + exchange.HEAD * (end - begin)
+            if len(mail.stream) < most:
+                mail.stream = np.empty(most * 5 // 4, dtype=np.uint8)
+            n = exchange.pack_offsets(
+                begin, end, windows.block_bits, arena.data, start, order, length, mail.block, mail.stream
+            )
+            self.file.add(mail.stream[:n])
 
     def receive(self, file: ParcelFile, parcels: int) -> None:
         """Set the bits of the ranks that a file holds for this window, in its first `parcels` parcels.
 
         Raises `CorruptError` or `StorageError`.
         """
-        self.mail.receive(file, parcels, self.windows, self.window, self.bits)
+        mail, numbers = self.mail, range(self.window, parcels, self.windows.count)
+        largest = int(file.sizes()[numbers].max(initial=0))
+        if len(mail.parcel) < largest:
+            mail.parcel = np.empty(largest * 5 // 4, dtype=np.uint8)
+        for number in numbers:
+            exchange.unpack_offsets(file.read(number, mail.parcel), self.block_bits, self.bits)
 
 
 class SpilledSet(BitSet):
@@ -210,7 +191,7 @@ class SpilledSet(BitSet):
         self.spilled_bytes = 0
         self._path = folder / f".{name}.spill"
         self._received: ParcelFile | None = None
-        self._later = np.zeros(0, dtype=np.uint64)  # ranks in later windows that `add` was given
+        self._later = NO_WORDS  # ranks in later windows that `add` was given
 
     @staticmethod
     def least_words(size: int) -> int:
