@@ -236,8 +236,7 @@ def test_wins_within_some_slides_need_fewer_boards():
     lost = Game("3x3", 32, pattern="16,8,*/4,2,2/*,*,*")
     found = check_pattern(lost, within=20)
     assert not found.holds
-    start = Game("3x3", 32, start=lost.format(found.board))
-    assert forced_slides(start, found.board, 6) is None
+    assert forced_slides(Game("3x3", 32, start=lost.format(found.board)), found.board, 6) is None
 
 
 def test_a_check_goes_on_where_it_was_stopped(tmp_path, monkeypatch):

@@ -81,8 +81,7 @@ def test_a_policy_has_values_of_its_own(solved):
             found = [polars.from_arrow(to_arrow(table, policy=one).read_all()) for one in (*judged, "random")]
         assert_frame_equal(found[0], found[2], rel_tol=1e-12)
         for one, rows in zip(judged, found[:2], strict=True):
-            started = (rows["start_probability"] * rows["policy_v"]).sum()
-            assert started == pytest.approx(one.value, rel=1e-9)
+            assert (rows["start_probability"] * rows["policy_v"]).sum() == pytest.approx(one.value, rel=1e-9)
         for row in found[0].to_dicts():
             told = [row[f"policy_q_{way}"] for way in table.game.directions if row[f"q_{way}"] is not None]
             assert row["policy_v"] == (pytest.approx(sum(told) / len(told), rel=1e-12) if told else None)

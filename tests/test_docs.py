@@ -111,8 +111,7 @@ def test_relative_links_resolve(page: Path) -> None:
     assert [name for name, file in files.items() if not file.is_file()] == []
     pages = {name: anchors(file) for name, file in files.items() if file.suffix == ".md"}
     named = [(name, anchor) for name, _, anchor in relative if anchor and name in pages]  # not pictures
-    wrong = [f"{name}#{anchor}" for name, anchor in named if anchor not in pages[name]]
-    assert wrong == []
+    assert [f"{name}#{anchor}" for name, anchor in named if anchor not in pages[name]] == []
 
 
 def test_the_example_for_kept_states_finds_what_lookahead_keeps(tmp_path, capsys) -> None:

@@ -150,8 +150,7 @@ def test_each_label_that_a_command_prints_is_explained(folder, monkeypatch, caps
         assert main(words) == 0, (words, capsys.readouterr().err)
     words = {label.strip() for label in labels if label.strip() and not re.search(r"\d", label)}
     assert {"regret", "optimal", "boards", "afterstates", "at_least"} <= words
-    unknown = [word for word in sorted(words) if not _explained(word)]
-    assert not unknown
+    assert not [word for word in sorted(words) if not _explained(word)]
 
 
 @pytest.mark.parametrize(

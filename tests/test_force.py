@@ -158,8 +158,7 @@ def test_unmixing_undoes_mixing():
     table = Facts(MEMORY, 0)
     table.enter(keys, won)
     listed = [(keys.copy(), won.copy()) for keys, won in table.entries()]
-    found = np.concatenate([keys for keys, _ in listed])
-    assert sorted(found.tolist()) == keys.tolist()
+    assert sorted(np.concatenate([keys for keys, _ in listed]).tolist()) == keys.tolist()
     assert (table.known(keys) == np.where(won, kernels.WON, kernels.LOST)).all()
     assert (table.known(keys ^ np.uint64(1 << 40)) == kernels.UNKNOWN).all()
 
@@ -397,8 +396,7 @@ def test_progress_has_a_rate_and_an_estimate():
 @pytest.mark.parametrize("game", [Game("2x2", 8), Game("2x2", 16), Game("2x3", 16), Game("2x3", 32)], ids=str)
 def test_each_start_on_its_own(game):
     starts = force_starts(game, memory=MEMORY).starts
-    every = [board for board, _ in game.starts()]
-    assert sum(one.boards for one in starts) == len(every)
+    assert sum(one.boards for one in starts) == len([board for board, _ in game.starts()])
     for one in starts:
         alone = game.changed(start=game.format(one.board))
         assert one.forced == (oracle.values(alone, "guaranteed").start == 1)

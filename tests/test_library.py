@@ -194,8 +194,7 @@ def test_a_game_is_reviewed_by_the_library(
     assert f"tilebase solve --formation 442 256 -o {library}/442-256" in capsys.readouterr().out
     game.write_text("2,4,8/2,0,0\n2,0,0/4,4,8\n")
     solve(Game("2x3", 16), table=library / "2x3-16")
-    alone = printed(f"review {game}")
-    assert printed(f"review {library} {game}") == alone
+    assert printed(f"review {library} {game}") == printed(f"review {game}")
     assert " 100.0 %" in offer_for_game([SMALL, BOARD] * 40)  # every second of 80 positions is looked at
 
 

@@ -65,8 +65,7 @@ def some_states(game: Game, total: int, seed: int) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("name", [*LINED, *OTHERS])
 def test_which_games_are_judged_by_line(name):
-    game = LINED.get(name) or OTHERS[name]
-    assert bool(len(Index(game).line_tables.lines)) == (name in LINED)
+    assert bool(len(Index(LINED.get(name) or OTHERS[name]).line_tables.lines)) == (name in LINED)
 
 
 @pytest.mark.parametrize("name", LINED)

@@ -226,8 +226,7 @@ def test_files_hold_the_process_and_solvers_agree(game: Game, objective: str, tm
     }  # fmt: skip
     process, named = storm_process(folder)
     assert (process, named) == (prism_process(folder), {"init": 0, "won": last - 1, "lost": last})
-    head = (folder / "mdp.tra").read_text().split("\n", 1)[0]
-    assert head == "{} {} {}".format(*counts)
+    assert (folder / "mdp.tra").read_text().split("\n", 1)[0] == "{} {} {}".format(*counts)
     assert counts == (last + 1, len(process), sum(len(leads) for _, _, leads in process.values()))
     expected = float(oracle.values(game, chosen.name, discount=chosen.discount).start)
     assert best_start(process, chosen.discount) == pytest.approx(expected, rel=1e-12)

@@ -131,8 +131,7 @@ def test_the_table_plays_until_a_key(tables: Path):
         terminal.type("p")
         terminal.wait_for("the table plays: any key stops it")
         terminal.type("w")
-        shown = terminal.wait_until_changed(terminal.shown)
-        assert "the table plays" not in shown
+        assert "the table plays" not in terminal.wait_until_changed(terminal.shown)
         terminal.type("q")
         assert terminal.end() == 0
 
@@ -446,8 +445,7 @@ def test_scores(tables: Path):
         seat = Seat(opened, "win", random.Random(1), None)
         losses = []
         while not seat.over:
-            direction = list(seat.slides)[-1]
-            assert seat.slide(direction, own=True)
+            assert seat.slide(list(seat.slides)[-1], own=True)
             assert seat.made is not None
             losses.append(seat.made.loss)
         assert [one.loss for one in seat.judged] == losses
