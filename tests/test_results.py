@@ -432,7 +432,7 @@ def test_words_list_the_results_that_have_them_all(printed) -> None:
     listed = printed("cite 3x4 256 --group new")
     assert "new-3x4-to-256-probability-to-win" in listed
     assert "open" not in listed
-    assert "least 0.957944887 (in" in printed("cite 3x4 2048").partition("@")[0]
+    assert "least 0.957944887 (in" in printed("cite 3x4 2048 probability").partition("@")[0]
     assert printed("cite probability 3x4 256").startswith("2048 on 3x4 to 256 from two random tiles, spawns")
     assert "tilebase cite RESULT cites one, also as BibTeX" in printed("cite")
     assert printed("cite tilebase").startswith("@misc{tilebase,\n  author = {{tilebase contributors}},\n")
