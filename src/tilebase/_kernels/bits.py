@@ -421,7 +421,7 @@ def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
 
 
 @linked(types.void, N, N, Half, Half, Mirrors, WORDS, Matrices, MatrixScratch)
-def _store(h, units, outer, inner, mirrors, source, layer, scratch):
+def store(h, units, outer, inner, mirrors, source, layer, scratch):
     """Write a matrix to a layer; `source` is that of its image if h is above the middle."""
     at, bits, to, wanted = scratch.at, scratch.bits, scratch.to, scratch.wanted
     g = units - h
@@ -445,7 +445,7 @@ def slide_columns(sums, units, left, right, bottom, mirrors, afters, columns, sc
     """Write to `columns` which boards some slide along columns wins: matrices by the left half."""
     most = middle_of(units, mirrors.parts)
     for h in sums:
-        # Above the middle it is the matrix of the mirror image, which `_store` exchanges.
+        # Above the middle it is the matrix of the mirror image, which `store` exchanges.
         low = min(h, units - h) if mirrors.halves else h
         rows = left.begins[low + 1] - left.begins[low]
         wide = words_of(right.begins[units - low + 1] - right.begins[units - low])
@@ -453,7 +453,7 @@ def slide_columns(sums, units, left, right, bottom, mirrors, afters, columns, sc
         space_rows(scratch.rows_at, rows, wide)
         scratch.made[: rows * wide] = U0
         _or_slides(low, units, left, right, mirrors, scratch.other, scratch.made, scratch)
-        _store(h, units, left, right, mirrors, scratch.made, columns, scratch)
+        store(h, units, left, right, mirrors, scratch.made, columns, scratch)
 
 
 @kernel()
@@ -466,10 +466,10 @@ def slide_rows(sums, units, top, bottom, right, mirrors, columns, layer, scratch
         rearrange(h, units, top, bottom, right, columns, most, False, scratch.other, scratch)
         find_rows(h, top, layer, scratch.rows_at)
         _or_slides(h, units, top, bottom, mirrors, layer.words, scratch.other, scratch)
-        _store(h, units, top, bottom, mirrors, scratch.other, layer, scratch)
+        store(h, units, top, bottom, mirrors, scratch.other, layer, scratch)
         # The image beyond the middle: its afterstates were not worked out, and nobody reads them.
         if mirrors.halves and h < units - h <= last_of(units, True, mirrors):
-            _store(units - h, units, top, bottom, mirrors, scratch.other, layer, scratch)
+            store(units - h, units, top, bottom, mirrors, scratch.other, layer, scratch)
 
 
 @kernel()

@@ -247,7 +247,9 @@ class Bits:
         (outer, inner), spawns = self._folded[ended], self._spawns[ended]
         out, patterns, mirrors = afters.arrays, rules.patterns, self._mirrors[0]
         ups = paired(
-            _above(spawns[e], 1 << (e - 1), states[e]) if e in states else _above(spawns[e], NO_SUM, afters)
+            successors(spawns[e], 1 << (e - 1), states[e])
+            if e in states
+            else successors(spawns[e], NO_SUM, afters)
             for e in self._exponents
         )
         first, last = (not states or e in states for e in (self._exponents[0], self._exponents[-1]))
@@ -282,7 +284,8 @@ def paired(ups: Iterable[kernels.Successors]) -> tuple[kernels.Successors, ...]:
     return found if len(found) > 1 else (*found, found[0]._replace(units=NO_SUM))
 
 
-def _above(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Successors:
+def successors(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Successors:
+    """Return a layer to which spawns of an exponent lead, as kernels take it."""
     a, b, c, d = spawns
     return kernels.Successors(units, (a, b), (c, d), states.arrays)
 

@@ -1,0 +1,461 @@
+"""Counting reachable states in bits: a pass over all boards from the smallest sum to the largest.
+
+    R[s] = start states of s, and what spawns make of A[s - 2], A[s - 4]     states
+    A[s] = what slides make of R[s]                                          afterstates
+
+Layers are those of `dense.windows`, and the same steps make them, with spawns that lead to larger sums and
+slides that lead on: one layer is in memory, the two before it are in files.  Rotations and reflections are
+counted by the lemma of Burnside: there are as many boards up to symmetry as boards on average that a symmetry
+keeps.  Nothing here is shared with the pass over reachable boards (`sparse.forward`), which gives the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import matrices, reached
+from tilebase._kernels.dense import Half
+from tilebase.cluster.runs import Run
+from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
+from tilebase.dense.backends.bits import WORD, BitLayer, Bits, Job, paired, successors
+from tilebase.dense.backends.protocol import DenseWork
+from tilebase.dense.index import Part, PerfectIndex
+from tilebase.dense.layers import RawLayer
+from tilebase.dense.plan import FILES, Plan
+from tilebase.dense.sizes import Matrices, Words, check_index
+from tilebase.dense.tables import DenseRules, classes_of
+from tilebase.dense.windows import InWindows
+from tilebase.dense.workspace import Shares
+from tilebase.errors import ResourceError, UsageError
+from tilebase.files.run import MOST_SUM, RunFolder, count_lines, first_sum
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import symmetries
+from tilebase.objectives.encoding import make_backup
+from tilebase.objectives.objective import Objective
+from tilebase.runtime.documents import text
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Allowance
+from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
+from tilebase.runtime.threads import Pool, Spares
+
+Array = npt.NDArray[Any]
+NO_TILE = 255
+"""An exponent that no tile has."""
+MOST_PLACES = 1 << 33
+"""Most matrices of all layers, by the classes of their rows: each is looked at to plan."""
+PIECE = 1 << 18
+"""Symmetric boards that are looked up at once, about."""
+TIMES = 1.25
+"""The seconds of the pass, as a multiple of those of one that forces a goal."""
+GUARANTEED = Objective("guaranteed")
+
+
+class Reached(Bits):
+    """The steps of `Bits` the other way: states are folded from afterstates, which slides make of states."""
+
+    def __init__(self, rules: DenseRules, pool: Pool, words: Words, window: int) -> None:
+        super().__init__(rules, pool, words, window)
+        self._wide = words.row
+        self._spares = Spares(np.empty(words.matrix + 1, dtype=WORD) for _ in range(pool.threads))
+        (top, bottom), (a, b, c, d) = rules.rows, rules.index.parts
+        self._seen = seen(rules.game, top, (a, b), inner=False), seen(rules.game, bottom, (c, d), inner=True)
+
+    def _fold(self, total: int, states: dict[int, BitLayer], afters: BitLayer) -> Job:
+        """States: made by spawns on afterstates of smaller sums, which are given as `states`."""
+        units, mirrors, out = self._rules.index.units(total), self._mirrors[0], afters.arrays
+        if not states:
+            afters.fill(False)
+            return lambda *_: None
+        (outer, inner), spawns = self._folded[False], self._spawns[False]
+        given = [e for e in self._exponents if e in states]
+        downs = paired(successors(spawns[e], 1 << (e - 1), states[e]) for e in given)
+        first = max(e for e in self._exponents if self.sizes.get(total - 2**e)) in states
+
+        def do(job: Array, scratch: matrices.MatrixScratch) -> None:
+            reached.spawn_states(job, units, outer, inner, mirrors, downs, first, out, scratch)
+
+        return do
+
+    def _columns(self, units: int, afters: matrices.Matrices, by_left: matrices.Matrices) -> Job:
+        (left, right), bottom, mirrors = self._across, self._halves.inner, self._mirrors[1]
+
+        def along_columns(job: Array, scratch: matrices.MatrixScratch) -> None:
+            with self._spares.one() as spare:
+                reached.slide_columns(
+                    job, units, left, right, bottom, mirrors, afters, by_left, spare, scratch
+                )
+
+        return along_columns
+
+    def _rows(self, units: int, layer: matrices.Matrices, by_left: matrices.Matrices) -> Job:
+        (top, bottom), right, mirrors = self._halves, self._across.inner, self._mirrors[0]
+
+        def along_rows(job: Array, scratch: matrices.MatrixScratch) -> None:
+            with self._spares.one() as spare:
+                reached.slide_rows(job, units, top, bottom, right, mirrors, by_left, layer, spare, scratch)
+
+        return along_rows
+
+    def kinds(self, layer: BitLayer) -> Array:
+        """int64[kind, e]: the boards of a layer with the largest exponent e: states, losing, winning ones."""
+        (outer, inner), mirrors, (rows, columns) = self._halves, self._mirrors[0], self._seen
+        units, words, sums = layer.map.units, layer.arrays, np.flatnonzero(layer.map.boards)
+        exponents, lines = max(self._rules.game.tops) + 1, len(rows.border)
+
+        def count(thread: int) -> Array:
+            found = np.zeros((3, exponents), dtype=np.int64)
+            marks = np.empty((exponents * (lines + 1) + lines + 2) * self._wide, dtype=WORD)
+            mine = sums[thread :: len(self._scratch)]
+            reached.count_kinds(
+                mine, units, outer, inner, mirrors, rows, columns, words, marks, self._scratch[thread], found
+            )
+            return found
+
+        found: Array = np.array(list(self._pool.map(count, range(len(self._scratch))))).sum(axis=0)
+        found[:, 1:] -= found[:, :-1].copy()
+        return found
+
+    def places(self, blocks: Matrices, boards: Array) -> tuple[Array, Array]:
+        """Return the words of a layer in which boards or their images are, and their bits there.
+
+        ``boards[n, cell]`` are exponents.
+        """
+        (top, bottom), units = self._rules.rows, blocks.units
+        # The class and the position of each part, and its sum: the sums say which image is stored.
+        found = []
+        for part in self._rules.index.parts:
+            number = np.zeros(len(boards), dtype=np.int64)
+            for cell, radix in zip(part.cells, part.radix, strict=True):
+                number = number * radix + boards[:, cell]
+            filling = part.index_of[number].astype(np.int64)
+            sums = part.units[filling]
+            found.append([part.class_of[sums], filling - part.starts[part.class_of[sums]], sums])
+        a, b, c, d = np.array(found, dtype=np.int64)
+        if self._top.halves:
+            away = 2 * (a[2] + b[2]) > units
+            a, b, c, d = (np.where(away, y, x) for x, y in ((a, c), (b, d), (c, a), (d, b)))
+        if self._top.parts:
+            away = 2 * (a[2] + c[2]) > units
+            a, b, c, d = (np.where(away, y, x) for x, y in ((a, b), (b, a), (c, d), (d, c)))
+        h = a[2] + b[2]
+        row = a[1] * top.second.counts[b[0]] + b[1]
+        column = bottom.firsts[c[0], d[0]] + c[1] * bottom.second.counts[d[0]] + d[1]
+        column = column - bottom.begins[units - h]
+        return blocks.at[h, a[0]] + row * blocks.wide[h, a[0]] + (column >> 6), column & 63
+
+    def held(self, layer: BitLayer, boards: Array) -> Array:
+        """Return which boards are in a whole layer."""
+        words, bits = self.places(layer.map, boards)
+        found: Array = layer.words[words] >> bits.astype(WORD) & 1 > 0
+        return found
+
+    def add(self, layer: BitLayer, boards: Array) -> None:
+        """Add boards to a whole layer."""
+        words, bits = self.places(layer.map, boards)
+        np.bitwise_or.at(layer.words, words, WORD.type(1) << bits.astype(WORD))
+
+
+# -- which boards are lost, or won by a slide ----------------------------------------------------
+
+
+def look_at(boards: Array, lines: Iterable[Sequence[int]], half: int) -> tuple[Array, Array]:
+    """Return which boards have no slide, and on which two tiles with the exponent `half` are slid together.
+
+    ``boards[n, cell]`` are exponents; cells beside each other in a line are neighbours.
+    """
+    stuck, wins = np.zeros((2, len(boards)), dtype=bool)
+    stuck |= (boards > 0).all(axis=1)
+    for line in lines:
+        last = np.zeros(len(boards), dtype=np.uint8)
+        for cell in line:
+            here = boards[:, cell]
+            stuck &= here != last
+            wins |= (here == half) & (last == half)
+            last = np.where(here > 0, here, last)
+    return stuck, wins
+
+
+def half_of(game: Game) -> int:
+    """Return the exponent of two tiles that make the goal; one that no tile has without a goal."""
+    return (game.goal_exponent or NO_TILE + 1) - 1
+
+
+def seen(game: Game, half: Half, parts: Sequence[Part], *, inner: bool) -> reached.Seen:
+    """Return what outer or `inner` half boards tell of boards."""
+    first, second = parts
+    one, other = np.indices([len(first), len(second)]).reshape(2, -1)
+    a, b = classes_of(first).astype(np.int64)[one], classes_of(second).astype(np.int64)[other]
+    numbers = half.firsts[a, b] + (one - first.starts[a]) * second.counts[b] + other - second.starts[b]
+    order = np.argsort(numbers)
+    boards = np.hstack([first.fillings[one[order]], second.fillings[other[order]]])
+    place = {cell: i for i, cell in enumerate((*first.cells, *second.cells))}
+    lines = [
+        (len(line), [place[cell] for cell in sorted(line) if cell in place]) for line in game.grid.all_lines
+    ]
+    stuck, wins = look_at(boards, [line for _, line in lines], half_of(game))
+    border, near = np.zeros((2, 0, len(boards)), dtype=np.uint8)
+    for line in (line[::-1] if inner else line for whole, line in lines if 0 < len(line) < whole):
+        last = np.zeros(len(boards), dtype=np.uint8)
+        for cell in line:
+            last = np.where(boards[:, cell] > 0, boards[:, cell], last)
+        border, near = np.vstack([border, boards[None, :, line[-1]]]), np.vstack([near, last[None]])
+    return reached.Seen(boards.max(axis=1, initial=0), stuck, wins, border, near == half_of(game))
+
+
+# -- boards that symmetries keep -----------------------------------------------------------------
+
+
+class Symmetric:
+    """The boards that a symmetry keeps, by sum."""
+
+    def __init__(self, game: Game, symmetry: Cells) -> None:
+        left, cycles = set(range(game.cells)), []
+        while left:
+            cycle = [min(left)]
+            while (following := symmetry[cycle[-1]]) != cycle[0]:
+                cycle.append(following)
+            left -= set(cycle)
+            cycles.append(cycle)
+        middle = len(cycles) // 2
+        self._cells = game.cells
+        self._first, self._second = (self._filled(game, some) for some in (cycles[:middle], cycles[middle:]))
+
+    @staticmethod
+    def _filled(game: Game, cycles: list[list[int]]) -> tuple[list[list[int]], Array, Array]:
+        """Return cycles of cells, all their fillings with one tile each, and the sums of these, ascending."""
+        radix = [max(game.tops) + 1] * len(cycles)
+        fillings = np.indices(radix, dtype=np.uint8).reshape(len(cycles), math.prod(radix)).T
+        tiles = np.where(fillings > 0, 1 << fillings.astype(np.int64), 0)
+        sums = tiles @ np.array([len(cycle) for cycle in cycles], dtype=np.int64)
+        order = np.argsort(sums, kind="stable")
+        return cycles, fillings[order], sums[order]
+
+    def of_sum(self, total: int) -> Iterator[Array]:
+        """Yield the exponents of the boards, uint8[n, cell], piece by piece."""
+        (ones, first, sums), (others, second, more) = self._first, self._second
+        begins, ends = (np.searchsorted(more, total - sums, side=side) for side in ("left", "right"))
+        counts = ends - begins
+        pieces = np.flatnonzero(np.diff(np.cumsum(counts) // PIECE)) + 1
+        for some in np.split(np.arange(len(first)), pieces):
+            one = np.repeat(some, counts[some])
+            until = np.cumsum(counts[some])
+            other = np.arange(len(one)) + np.repeat(begins[some] + counts[some] - until, counts[some])
+            boards = np.empty((len(one), self._cells), dtype=np.uint8)
+            for cycles, fillings in ((ones, first[one]), (others, second[other])):
+                for number, cycle in enumerate(cycles):
+                    boards[:, cycle] = fillings[:, number, None]
+            yield boards
+
+
+def kinds_of(game: Game, boards: Array) -> Array:
+    """int64[kind, e]: how many boards have the largest exponent e: all, losing and winning ones."""
+    stuck, wins = look_at(boards, game.grid.all_lines, half_of(game))
+    every, largest = np.ones(len(boards), dtype=bool), boards.max(axis=1)
+    return np.array(
+        [np.bincount(largest[kind], minlength=max(game.tops) + 1) for kind in (every, stuck, wins)]
+    )
+
+
+# -- the pass ------------------------------------------------------------------------------------
+
+
+class Onward(InWindows):
+    """Layers of the pass: those of smaller sums are in files.  Two functions see states, then afterstates."""
+
+    way = -1
+
+    def __init__(self, see: tuple[Callable[[BitLayer], None], ...], *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._see, self._above = see, lambda _: False
+
+    def exponents(self, total: int) -> list[int]:
+        """Return the exponents of spawns that lead to a layer, the largest first."""
+        return [e for e in sorted(self._index.game.spawn_exponents) if self._sizes.get(total - 2**e)][::-1]
+
+    def _fold(self, afters: BitLayer, shares: Shares) -> None:
+        super()._fold(afters, shares)
+        self._see[0](afters)
+
+    def _slide(self, layer: BitLayer, file: RawLayer, shares: Shares) -> None:
+        super()._slide(layer, file, shares)
+        self._see[1](layer)
+
+    def release_below(self, total: int) -> None:
+        """Release the layers of smaller sums."""
+        for old in [s for s in self._states if s < total]:
+            self._states.pop(old).release()
+
+
+def classes_of_symmetries(game: Game) -> dict[Cells, int]:
+    """Return symmetries that keep different numbers of boards, and how many keep as many: conjugate ones."""
+    group = symmetries(game)
+    inverse = {p: tuple(map(p.index, range(len(p)))) for p in group}
+    return Counter(min(tuple(q[p[i]] for i in inverse[q]) for q in group) for p in group)
+
+
+def is_plain(game: Game) -> bool:
+    """Return whether a game has no other rules than 2048."""
+    plain = game.limits is None and not (game.walls or game.unmergeable or game.patterns)
+    return plain and game.goal_sum is None and game.horizon is None
+
+
+def check_counted(game: Game) -> None:
+    """Raise `UsageError` unless the states of a game can be counted by a pass over all boards."""
+    if not is_plain(game):
+        raise UsageError(
+            f"{game} has rules with which a pass over all boards does not count: count the reachable ones"
+        )
+
+
+class CountPass:
+    """Counts the states of a game in the folder of a run, which this process holds.
+
+    Raises as `check_index` and `Plan.of`, and `CorruptError` or `StorageError`.
+    """
+
+    def __init__(self, folder: RunFolder, run: Run) -> None:
+        self.game, self._folder = folder.query.game, folder
+        check_counted(self.game)
+        index = PerfectIndex(self.game)
+        check_index(index)
+        plan, words = count_plan(index, run)
+        self._sizes, self._pool = index.sizes(), Pool(plan.threads or run.threads)
+        self._files = folder.path / "afterstates"
+        with storage_errors(self._files, "use"):
+            make_folder(self._files)
+            remove_parts(self._files)
+        large = self._files if plan.mapped else None
+        index = index.mirrored()
+        bits = Reached(DenseRules(index, self._pool, merge="", folder=large), self._pool, words, plan.window)
+        classes, whole = classes_of_symmetries(self.game), tuple(range(self.game.cells))
+        self._bits, self._order = bits, sum(classes.values())
+        self._kept = [(Symmetric(self.game, p), count) for p, count in classes.items() if p != whole]
+        anything = Objective("longest")  # layers have no values
+        self._layers = Onward(
+            (self._spawned, self._slid), self._pool, not plan.waits, bits, index, self._files, anything,
+            make_backup(self.game, anything), DenseWork(),
+        )  # fmt: skip
+        self._starts = self._by_sum(board for board, _ in self.game.starts())
+        self._start_afters = self._by_sum(self.game.start_afters)
+        self._line: dict[str, Any] = {}
+        self._pace, self._had, self._every = Pace(run.progress, "boards"), 0, 0
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._pool.close()
+
+    def _by_sum(self, boards: Iterable[Cells]) -> dict[int, Array]:
+        """Return boards and their images by their sums, as `Reached.add` takes them."""
+        found: dict[int, set[Cells]] = {}
+        for board in boards:
+            images = {tuple(board[cell] for cell in symmetry) for symmetry in symmetries(self.game)}
+            found.setdefault(self.game.sum(board), set()).update(images)
+        return {total: np.array(sorted(images), dtype=np.uint8) for total, images in found.items()}
+
+    def run(self, up_to: int | None = None) -> CountResult:
+        """Count the layers, or those of sums to `up_to`; continue after the last one in the folder."""
+        journal = self._folder.journal
+        lines = journal.read()
+        done = bool(lines) and bool(lines[-1].get("complete"))
+        lines = count_lines(lines, self.game, journal.path)
+        for line in [] if done else lines[-2:]:
+            if crc := line["files"].get("bits"):
+                self._layers.load(line["sum"], text(crc, "a checksum"))
+        first = first_sum(self.game)
+        self._every = sum(self._sizes.values())
+        self._had = sum(n for s, n in self._sizes.items() if s < first or (lines and s <= lines[-1]["sum"]))
+        self._pace.start(self._had / self._every)
+        while not done:
+            total = lines[-1]["sum"] + 2 if lines else first
+            if up_to is not None and total > up_to:
+                break
+            lines.append(self._layer(total))
+            self._had += self._sizes.get(total, 0)
+            if total >= max(self._starts) and not any(sum(line["afterstates"]) for line in lines[-2:]):
+                journal.append({"complete": True}, durable=True)
+                self._pace.report(total, "done", self._every, 1.0)
+                done = True
+        if done:
+            self._layers.release_below(MOST_SUM)
+        if up_to is not None:
+            lines = [line for line in lines if line["sum"] <= up_to]
+        return counts_of(self.game, False, lines, complete=done)
+
+    def _layer(self, total: int) -> dict[str, Any]:
+        """Make a layer, enter it in the journal, and return its line."""
+        self._line = {name: [] for name in STORED} | {"sum": total, "files": {}}
+        if total in self._sizes:
+            self._layers.solve(total, None, partial(self._report, total))
+            self._line["files"] = {"bits": self._layers.save(total)}
+        self._folder.journal.append(self._line, durable=True)
+        self._layers.release_below(total - 2)
+        return self._line
+
+    def _report(self, total: int, part: float) -> None:
+        if self._pace.due():
+            done = self._had + int(part * self._sizes[total])
+            self._pace.report(total, "count", done, done / self._every)
+
+    def _spawned(self, layer: BitLayer) -> None:
+        """Take the states of a layer, to which the start states are added."""
+        if (starts := self._starts.get(layer.total)) is not None:
+            self._bits.add(layer, starts)
+        every, orbits = self._count(layer)
+        self._line |= {
+            "states": trimmed(orbits[0]), "live": trimmed(orbits[0] - orbits[1]),
+            "winning": trimmed(orbits[2]),
+            "raw_states": trimmed(every[0]), "raw_live": trimmed(every[0] - every[1]),
+        }  # fmt: skip
+
+    def _slid(self, layer: BitLayer) -> None:
+        """Take the afterstates of a layer, to which those are added on which the first tile is spawned."""
+        if (starts := self._start_afters.get(layer.total)) is not None:
+            self._bits.add(layer, starts)
+        self._line["afterstates"] = trimmed(self._count(layer)[1][0])
+
+    def _count(self, layer: BitLayer) -> tuple[Array, Array]:
+        """Return the boards of a layer, with all images, and up to symmetry: ``[kind, e]`` as `kinds_of`."""
+        every = self._bits.kinds(layer)
+        kept = every.copy()
+        for symmetric, count in self._kept:
+            for boards in symmetric.of_sum(layer.total):
+                kept += count * kinds_of(self.game, boards[self._bits.held(layer, boards)])
+        return every, kept // self._order
+
+
+def count_plan(index: PerfectIndex, allowed: Allowance) -> tuple[Plan, Words]:
+    """Return the plan of the pass, and what bits take.
+
+    It is that of a pass that forces a goal, with all layers but one in files, and a matrix more for a thread.
+    Raises `ResourceError`.
+    """
+    first, second = index.parts[:2]
+    if len(first.sums) * int(first.sums[-1] + second.sums[-1] + 1) * len(index.sizes()) > MOST_PLACES:
+        raise ResourceError(
+            f"{index.game} has too many sums to be counted in bits: count the reachable boards"
+        )
+    allowed_for, words, spare = allowed, None, 0
+    for _ in range(2):
+        plan = Plan.of(index, GUARANTEED, allowed_for)
+        if plan.words is None:
+            raise ResourceError(
+                f"the layers of {index.game} do not fit into memory as bits: count the reachable boards"
+            )
+        words = plan.words
+        spare = allowed.threads * 8 * (words.matrix + 1)
+        allowed_for = replace(allowed, memory=allowed.memory - spare)
+    assert words is not None
+    window = plan.window or words.two_windows + 2 * words.layer
+    disk = FILES * 8 * words.layer
+    return replace(
+        plan, batched=True, window=window, disk_bytes=disk, memory=allowed.memory,
+        whole_bytes=plan.whole_bytes + spare,
+    ), words  # fmt: skip
