@@ -541,8 +541,7 @@ def test_the_page_knows_the_rules_of_other_games(game, solved, visit, view) -> N
     with open_table(table_folder) as table:
         for board in boards[:: max(1, len(boards) // 3)]:
             turned = images(game, board)[-1]
-            answer = table.probe(game.format(turned))
-            assert advice_on(view, game.format(turned)) == answer.best
+            assert advice_on(view, game.format(turned)) == table.probe(game.format(turned)).best
             allowed = view.locator(f"{ALLOWED} .name").all_inner_texts()
             assert [word.strip().lower() for word in allowed] == list(game.slides(turned))
     view.get_by_label("Speed").fill("30")

@@ -73,8 +73,7 @@ def hit_everywhere(commands: Commands, name: str, hit: Hit, step: int = 0) -> li
 @pytest.mark.parametrize("name", COMMANDS)
 def test_after_a_kill_the_same_command_ends_as_if_alone(name: str, commands: Commands) -> None:
     """Folders of runs without a name are used and deleted; all layers of a manifest have one order."""
-    ended = hit_everywhere(commands, name, Hit())
-    assert sum(one.status == -signal.SIGKILL for one in ended) > 3
+    assert sum(one.status == -signal.SIGKILL for one in hit_everywhere(commands, name, Hit())) > 3
 
 
 @pytest.mark.parametrize("name", ["count", "reachable", "all"])

@@ -135,8 +135,7 @@ def unanswered(winning: WinningSet, full: Analysis, every: int = 1) -> set[int]:
         if answer is None:
             found.add(winning.game.sum(cells))
         else:
-            layer = full.won[winning.manifest.layer_of(cells)]
-            assert answer.value.value == full.sets.holds(layer, cells)
+            assert answer.value.value == full.sets.holds(full.won[winning.manifest.layer_of(cells)], cells)
             assert all(slide.value.kind in ("exact", "unknown") for slide in answer.slides)
     return found
 

@@ -36,6 +36,7 @@ from tilebase.counting.counts import CountResult
 from tilebase.dense import plan as plans
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
+from tilebase.dense.reached import is_plain
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.symmetry import images
@@ -98,6 +99,10 @@ def counts_in_windows(game: Game, bench: Bench, *, lookahead: bool = False) -> C
         hold_little(patch.setattr, 0)
         patch.setattr(windows, "block_bits_for", lambda _: 6)
         return count(game, lookahead=lookahead, threads=2, folder=bench.folder())
+
+
+def counts_of_all(game: Game, bench: Bench) -> CountResult:
+    return count(game, space="all", threads=2, folder=bench.folder())
 
 
 def reachable_table(game: Game, folder: Path) -> tuple[Solution, Path]:
@@ -254,6 +259,7 @@ def verified(make: Callable[[Game, Path], tuple[Solution, Path]], game: Game, be
 
 ENGINES = (
     Engine("forward pass", {COUNTS: counts, COUNTS_WITH_LOOKAHEAD: partial(counts, lookahead=True)}),
+    Engine("forward pass over all boards", {COUNTS: counts_of_all}, is_plain),
     Engine(
         "forward pass in windows",
         {COUNTS: counts_in_windows, COUNTS_WITH_LOOKAHEAD: partial(counts_in_windows, lookahead=True)},

@@ -54,6 +54,9 @@ class RunOptions:
         ),
     ] = None
     keep: Annotated[str, Parameter(help="What the folder keeps: counts, afterstates or states.")] = "counts"
+    space: Annotated[
+        str, Parameter(help="Pass over the reachable boards, or over all, which counts the same.")
+    ] = "reachable"
     cluster: ClusterOption = None
 
 
@@ -95,7 +98,13 @@ def count(
         from tilebase.costs.rows import counting
 
         rows = counting(
-            question, run.allowed(), up_to=work.up_to, keep=work.keep, folder=work.kept, cluster=work.cluster
+            question,
+            run.allowed(),
+            up_to=work.up_to,
+            keep=work.keep,
+            space=work.space,
+            folder=work.kept,
+            cluster=work.cluster,
         )
         return show.plan(rows, game=question)
     if work.kept is None and work.keep != "counts":
@@ -108,7 +117,7 @@ def count(
         with counting_progress() as progress:
             result = engine.count(
                 question, lookahead=lookahead, folder=folder.path, keep=work.keep, up_to=work.up_to,
-                cluster=work.cluster, **run.use(progress),
+                space=work.space, cluster=work.cluster, **run.use(progress),
             )  # fmt: skip
         title = title_of(question)
         totals: list[dict[str, Any]] = [

@@ -131,6 +131,23 @@ def passing(
     )  # fmt: skip
 
 
+def counting_all(game: Game, allowed: Allowance, *, up_to: int | None = None) -> Estimate:
+    """Return the estimate for counting the reachable states by a pass over all boards.
+
+    Raises as `planned_index` and `count_plan` do.
+    """
+    from tilebase.dense.reached import TIMES, check_counted, count_plan  # only this needs its kernels
+
+    check_counted(game)
+    plan, _ = count_plan(planned_index(game), allowed)
+    boards = sum(size for s, size in boards_by_sum(game).items() if up_to is None or s <= up_to)
+    takes = TIMES * plan_seconds(plan, allowed) * boards / plan.boards
+    return Estimate(
+        "counting over all boards of", game, plan.boards, boards, "boards", takes, allowed.threads,
+        min(plan.whole_bytes, plan.memory), plan.disk_bytes, moved=plan.moved_bytes,
+    )  # fmt: skip
+
+
 def seconds_here(game: Game, objective: Objective, *, most: float) -> float:
     """Estimate how long a pass takes on this machine, as its row says; infinite if there can be none.
 

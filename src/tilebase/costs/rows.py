@@ -32,6 +32,10 @@ NOTHING_SHARED = (
 """What is said of workers for small layers alone."""
 
 
+COUNTED = ("reachable", "all")
+"""The boards that `count` may pass over."""
+
+
 def check_space(space: str) -> None:
     """Raise `UsageError` unless boards can be solved in this way, one of `SPACES`."""
     if space not in SPACES:
@@ -55,6 +59,15 @@ def expected(
     return partial(
         reachable.solving, objectives=objectives, allowed=allowed, down_to=down_to, table=keep, shared=shared
     )
+
+
+def estimate_of(space: str, allowed: Allowance, keep: str = "counts") -> Callable[..., Estimate]:
+    """Return the estimate for counting a game, and perhaps `up_to` a sum, on the boards of a space."""
+    if space == "all":
+        from tilebase.costs.passes import counting_all  # the other engine is loaded if it is asked
+
+        return partial(counting_all, allowed=allowed)
+    return partial(reachable.counting, allowed=allowed, keep=keep)
 
 
 class Machine(Allowance):
@@ -85,6 +98,7 @@ def counting(
     *,
     up_to: int | None = None,
     keep: str = "counts",
+    space: str = "reachable",
     folder: Path | None = None,
     cluster: str | None = None,
 ) -> list[dict[str, Any]]:
@@ -93,7 +107,7 @@ def counting(
     `keep` says what stays in the folder, as for `count`.
     """
     workers = _workers(cluster)
-    found = reachable.counting(game, _machine(allowed, workers), up_to=up_to, keep=keep)
+    found = estimate_of(space, _machine(allowed, workers), keep)(game, up_to=up_to)
     return [_row("count", found, allowed, folder, workers, reachable.is_shared(game, up_to, solved=False))]
 
 

@@ -9,6 +9,7 @@ afterstates/, states/             layers of keys (`files.layers`): an index and 
 values/LABEL/                     layers of values, and of the keys of the reachable boards
 values/LABEL/layers.jsonl         the journal of the layers that are solved
 values/LABEL/S.states, S.bits     checkpoints of passes over all boards
+afterstates/S.bits                those of a count over all boards
 decided.bin                       what a search has decided
 diagrams.jsonl, diagrams-N.dddmp  the journal and the checkpoints of a symbolic run
 
@@ -39,7 +40,7 @@ BEFORE_QUESTION = (LOCK, ".run.json.part")
 KNOWN = re.compile(
     "|".join(map(re.escape, (LOCK, QUERY, TABLE, COUNTS, DECIDED, DELETED))) + r"|\..*\.(part|spill)"
     r"|diagrams\.jsonl|diagrams-\d+\.dddmp"
-    rf"|(afterstates|states)(/({re.escape(INDEX)}|{SEGMENT.pattern}|\..*\.part))?"
+    rf"|(afterstates|states)(/({re.escape(INDEX)}|{SEGMENT.pattern}|\d+\.bits|\..*\.part))?"
     rf"|values(/[^/]+(/({re.escape(INDEX)}|{SEGMENT.pattern}|\d+\.(states|bits)|{re.escape(SOLVED)}|\..*\.part))?)?"
 )
 """Matches the files that runs write.  Other files are never deleted."""
@@ -48,6 +49,11 @@ KNOWN = re.compile(
 def of_sum(total: int, ending: str) -> str:
     """Return the name of a file of one sum: names are in the order of the sums."""
     return f"{total:06d}.{ending}"
+
+
+def bits(total: int) -> str:
+    """Return the file of the afterstates of a sum that a count over all boards keeps."""
+    return f"afterstates/{of_sum(total, 'bits')}"
 
 
 def segment(number: int) -> str:

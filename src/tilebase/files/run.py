@@ -375,7 +375,25 @@ def verify_run(
                             continue
                         listed = line["files"].get(kind, "")
                         found.wrong += verify_layer(layers, total, listed, sum(line[kind]))
+        if not is_counted(path):  # of a pass over all boards, the layers from which it continues
+            for line in list(recorded.values())[-2:]:
+                if (listed := line["files"].get("bits")) is not None:
+                    found.wrong += _verify_bits(path / places.bits(line["sum"]), listed)
     return found
+
+
+def _verify_bits(path: Path, listed: str) -> Iterator[str]:
+    """Yield a sentence unless a file of bits is the one that a journal lists."""
+    crc = 0
+    try:
+        with path.open("rb") as file:
+            while data := file.read(1 << 24):
+                crc = zlib.crc32(data, crc)
+    except OSError as error:
+        yield f"cannot read {path}: {error.strerror}"
+        return
+    if f"{crc:08x}" != listed:
+        yield f"{path} is damaged: delete the folder and count again"
 
 
 def _verify_journal(

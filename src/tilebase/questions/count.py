@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from tilebase.cluster.runs import attached, run_in
+from tilebase.cluster.runs import Run, attached, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import remembering
-from tilebase.costs.reachable import count_work, counting, is_shared
+from tilebase.costs.reachable import count_work, is_shared
+from tilebase.costs.rows import COUNTED, estimate_of
 from tilebase.counting.counts import CountResult
 from tilebase.errors import UsageError
 from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted
@@ -38,6 +39,7 @@ def count(
     folder: Path | str | None = None,
     keep: str = "counts",
     up_to: int | None = None,
+    space: str = "reachable",
     work: Callable[[Work], None] | None = None,
     cluster: str | Executor | None = None,
     **use: Unpack[Use],
@@ -58,8 +60,11 @@ def count(
         What the folder keeps: ``"counts"``, ``"afterstates"`` or ``"states"`` (which include afterstates).
     up_to:
         Stop after the layer of this sum; then the result is not complete.
+    space:
+        ``"reachable"``, or ``"all"``: a pass over all boards, in bits, for games without other rules than
+        2048.  It counts the same, and takes a fraction of the time where many boards are reachable.
     work:
-        Called with the `Work` at the end.
+        Called with the `Work` of a pass over the reachable boards at the end.
     cluster:
         Workers that do the large layers: ``"local:4"``, the address of a Dask scheduler, the name of its
         file, or an executor (docs/scale.md).  They must see the folder under the same name.  The files that
@@ -93,9 +98,13 @@ def count(
         raise UsageError(f"the sum to count to must be 0 or more, not {up_to}")
     if lookahead and game.goal_sum is not None:
         raise UsageError("lookahead collapses wins by a slide, but a sum wins by a spawn: leave it out")
+    if space not in COUNTED:
+        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(COUNTED)}")
+    if space == "all" and (lookahead or keep != "counts" or cluster):
+        raise UsageError("a pass over all boards has no lookahead, no workers, and keeps counts only")
     with run_in(folder, cluster=cluster, **use) as run:
         if not is_counted(run.folder):
-            takes = partial(counting, allowed=run.most, keep=keep)
+            takes = estimate_of(space, run.most, keep)
 
             def others(fits: Callable[[Estimate], bool]) -> Iterable[str]:
                 from tilebase.questions.alternatives import instead_of_counting  # only a refusal needs it
@@ -108,6 +117,8 @@ def count(
             RunFolder(run.folder, Query(game, lookahead, keep)) as opened,
             attached(run.cluster, run.folder),
         ):
+            if not is_counted(run.folder) and (_begun(opened) or space) == "all":
+                return _count_all(opened, run, up_to)
             sharing = None
             if run.cluster is not None:
                 from tilebase.sparse.shared_forward import SharedCount  # only workers need it
@@ -119,3 +130,20 @@ def count(
                 if not (begun or run.cluster):
                     done["count"] = count_work(game, result.total("states"), up_to)
             return result
+
+
+def _begun(folder: RunFolder) -> str | None:
+    """Return over which boards the pass in a folder goes, which is continued; None for a new one."""
+    files = {name for line in folder.journal.read() for name in line.get("files", ())}
+    return ("all" if "bits" in files else "reachable") if files else None
+
+
+def _count_all(folder: RunFolder, run: Run, up_to: int | None) -> CountResult:
+    """Count by a pass over all boards."""
+    from tilebase.dense.reached import CountPass  # the other engine is loaded if it is asked
+
+    counting_pass = CountPass(folder, run)
+    try:
+        return counting_pass.run(up_to)
+    finally:
+        counting_pass.close()

@@ -1,0 +1,60 @@
+"""Counting over all boards gives what counting the reachable ones gives, however it is cut and stopped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.queries import assert_equal
+from tilebase.dense import reached
+from tilebase.errors import CorruptError
+from tilebase.files.run import verify_run
+from tilebase.game.game import Game
+from tilebase.questions.count import count
+
+GAMES = [Game("3x4", 16), Game("4x4", 8), Game("2x5", 16), Game("2x4", 64, start="empty")]
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_all_boards_count_as_the_reachable_ones(game):
+    assert_equal(count(game, space="all", threads=2), count(game, threads=1))
+
+
+def test_layers_in_windows_count_the_same(monkeypatch):
+    """Windows of the least size, which are read again from files."""
+    plan, real, windows = reached.count_plan, reached.Onward._count, []
+
+    def least(index, allowed):
+        found, words = plan(index, allowed)
+        return replace(found, window=words.two_windows), words
+
+    monkeypatch.setattr(reached, "count_plan", least)
+    monkeypatch.setattr(reached.Onward, "_count", lambda *given: windows.append(given[2]) or real(*given))
+    assert_equal(count(Game("3x3", 128), space="all", threads=2), count(Game("3x3", 128), threads=1))
+    assert max(windows) > 3
+
+
+@pytest.mark.parametrize("begun", ["all", "reachable"])
+def test_a_run_continues_as_it_was_begun(begun, tmp_path):
+    game, other = Game("3x3", 32), {"all": "reachable", "reachable": "all"}[begun]
+    part = count(game, folder=tmp_path, space=begun, up_to=60)
+    assert (part.complete, max(part.sums)) == (False, 60)
+    assert_equal(count(game, folder=tmp_path, space=other), count(game))
+    assert count(game, folder=tmp_path, space="all").complete
+    assert not list(tmp_path.glob("afterstates/*.*"))
+
+
+def test_a_damaged_layer_is_found(tmp_path):
+    game = Game("3x3", 32)
+    count(game, folder=tmp_path, space="all", up_to=60)
+    assert not verify_run(tmp_path).wrong
+    file = max(tmp_path.glob("afterstates/*.bits"))
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    assert [one.split(":")[0] for one in verify_run(tmp_path).wrong] == [f"{file} is damaged"]
+    with pytest.raises(CorruptError, match=r"000060.bits is damaged"):
+        count(game, folder=tmp_path, space="all")
+    file.unlink()
+    assert verify_run(tmp_path).wrong == [f"cannot read {file}: No such file or directory"]
