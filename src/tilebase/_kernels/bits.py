@@ -17,7 +17,7 @@ import numpy as np
 from numba import types
 
 from tilebase._kernels.dense import Half, Spawns, class_with
-from tilebase._kernels.halves import BARRED, CLASS, ENDS, MOVED, POSITION, U20, U40, WIN
+from tilebase._kernels.halves import BARRED, CLASS, ENDS, MOVED, NUMBER, POSITION, U20, U40, WIN
 from tilebase._kernels.jit import WORDS, N, kernel, linked, scalar
 from tilebase._kernels.matrices import (
     ALL,
@@ -38,10 +38,8 @@ from tilebase._kernels.matrices import (
     word_of,
     words_of,
 )
+from tilebase._kernels.reached import or_results
 from tilebase._kernels.scalar import U0, U1, ones
-
-NUMBER = MOVED - U1
-"""The bits of an entry of a table that name the half, after `number_targets`."""
 
 
 class Successors(NamedTuple):
@@ -57,42 +55,48 @@ class Successors(NamedTuple):
 
 
 @scalar
-def _and_spawns(h, half, units, spawns, above, above_at, wide, bits, out):
-    """Narrow the rows of `out` to what spawns of one exponent lead to.
+def _take_spawns(h, half, units, spawns, source, source_at, wide, bits, out, onward):
+    """Narrow the rows of `out` to what spawns of one exponent lead to; or, `onward`, add what they make.
 
-    The rows of `out`, each of `wide` words of which as many are narrowed as hold its `bits`, are the half
-    boards of `half` with the sum h.  Those of `above`, which begin at `above_at`, are the ones with the sum
-    h + `units`, and `spawns` lead from these to those.
+    Spawns lead from the half boards of `half` with the sum h to those with the sum h + `units`.  The rows of
+    `out`, each of `wide` words, are the former, or onward the latter; of each, as many words are changed as
+    hold its `bits`.  The rows of `source`, which begin at `source_at`, are the others.
     """
     first, second = half.first, half.second
-    here = half.begins[h]
     # The halves of one sum are blocks, one for each class of the first part: row + ix * ny + iy.
     for kx in range(len(first.sums)):
         ky = class_with(second, h - first.sums[kx])
         if ky < 0:
             continue
         nx, ny = first.counts[kx], second.counts[ky]
-        row = half.firsts[kx, ky] - here
-        some = words_of(bits[row])
-        if not some:
+        row = half.firsts[kx, ky] - half.begins[h]
+        if not (onward or words_of(bits[row])):
             continue
         # A spawn in the first part takes all ny rows of a filling to ny neighbouring rows.
         in_first = spawns[0]
         if in_first.classes[kx] >= 0:
             there = half.firsts[in_first.classes[kx], ky] - half.begins[h + units]
+            some = words_of(bits[there if onward else row])
             for s in range(in_first.start[first.starts[kx]], in_first.start[first.starts[kx] + nx]):
-                to, at = row + np.int64(in_first.source[s]) * ny, there + np.int64(in_first.target[s]) * ny
+                low, high = row + np.int64(in_first.source[s]) * ny, there + np.int64(in_first.target[s]) * ny
                 for iy in range(ny):
-                    and_row(out, (to + iy) * wide, above, above_at[at + iy], some)
-        # One in the second part takes one row of each filling of the first part to one row: nx ANDs.
+                    if onward:
+                        or_row(out, (high + iy) * wide, source, source_at[low + iy], some)
+                    else:
+                        and_row(out, (low + iy) * wide, source, source_at[high + iy], some)
+        # One in the second part takes one row of each filling of the first part to one row: nx rows.
         in_second = spawns[1]
         if in_second.classes[ky] >= 0:
             there = half.firsts[kx, in_second.classes[ky]] - half.begins[h + units]
+            some = words_of(bits[there if onward else row])
             more = second.counts[in_second.classes[ky]]
             for s in range(in_second.start[second.starts[ky]], in_second.start[second.starts[ky] + ny]):
-                to, at = row + np.int64(in_second.source[s]), there + np.int64(in_second.target[s])
+                low, high = row + np.int64(in_second.source[s]), there + np.int64(in_second.target[s])
                 for ix in range(nx):
-                    and_row(out, (to + ix * ny) * wide, above, above_at[at + ix * more], some)
+                    if onward:
+                        or_row(out, (high + ix * more) * wide, source, source_at[low + ix * ny], some)
+                    else:
+                        and_row(out, (low + ix * ny) * wide, source, source_at[high + ix * more], some)
 
 
 @scalar
@@ -128,11 +132,14 @@ def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, 
     `sums` are the sums of their outer halves, ``ups[k]`` are the `Successors` by the k-th exponent.  A board
     without an empty cell counts as lost, one that holds a pattern as won.  Where not all exponents are given
     at once, the call that is not the `first` narrows what is there; only the `last` looks for such boards.
+
+    Onward, with a ``scratch.spare``, it writes the states that spawns make of afterstates: those of `ups`,
+    whose sums are smaller.  No call is the `last`.
     """
     transposed, found, here = scratch.transposed, scratch.made, scratch.transposed
     at, bits, to, known = scratch.at, scratch.bits, scratch.to, scratch.known
     columns_marked, rows_marked = scratch.first_row, scratch.second_row
-    middle = middle_of(units, mirrors.parts)
+    middle, onward = middle_of(units, mirrors.parts), len(scratch.spare) > 0
     for h in sums:
         if h > middle_of(units, mirrors.halves):
             continue
@@ -140,16 +147,18 @@ def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, 
         rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
         wide, high = words_of(columns), words_of(rows)
         # Spawns in the inner half: rows of the transposed matrix, each with a bit for each outer half.
-        found[: columns * high] = ALL
+        found[: columns * high] = U0 if onward else ALL
         count_columns(g, inner, h, outer, middle, known)
         for k in range(len(ups)):
-            more, above = ups[k].units, ups[k].layer
-            if g + more + 1 < len(inner.begins):
-                find_rows(h, outer, above, at)
-                count_columns(h, outer, g + more, inner, middle + more, bits)
-                space_rows(to, inner.begins[g + more + 1] - inner.begins[g + more], high)
-                transpose(above.words, rows, transposed, False, scratch)
-                _and_spawns(g, inner, more, ups[k].inner, transposed, to, high, known, found)
+            more, layer = ups[k].units, ups[k].layer
+            low = g - more if onward else g
+            if low >= 0 and low + more + 1 < len(inner.begins):
+                there = low if onward else low + more
+                find_rows(h, outer, layer, at)
+                count_columns(h, outer, there, inner, middle if onward else middle + more, bits)
+                space_rows(to, inner.begins[there + 1] - inner.begins[there], high)
+                transpose(layer.words, rows, transposed, False, scratch)
+                _take_spawns(low, inner, more, ups[k].inner, transposed, to, high, known, found, onward)
         # Spawns in the outer half: rows of the matrix.
         space_rows(at, columns, high)
         count_columns(g, inner, h, outer, middle, bits)
@@ -157,14 +166,18 @@ def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, 
         transpose(found, columns, here, False, scratch)
         count_columns(h, outer, g, inner, middle, known)
         for k in range(len(ups)):
-            more, above = ups[k].units, ups[k].layer
-            if h + more + 1 < len(outer.begins):
-                find_rows(h + more, outer, above, at)
-                _and_spawns(h, outer, more, ups[k].outer, above.words, at, wide, known, here)
+            more, layer = ups[k].units, ups[k].layer
+            low = h - more if onward else h
+            if low >= 0 and low + more + 1 < len(outer.begins):
+                find_rows(low if onward else low + more, outer, layer, at)
+                _take_spawns(low, outer, more, ups[k].outer, layer.words, at, wide, known, here, onward)
         find_rows(h, outer, afters, at)
         if not first:
             for row in range(rows):
-                and_row(here, row * wide, afters.words, at[row], words_of(known[row]))
+                if onward:
+                    or_row(here, row * wide, afters.words, at[row], words_of(known[row]))
+                else:
+                    and_row(here, row * wide, afters.words, at[row], words_of(known[row]))
         if last:
             # Boards without an empty cell are lost, and those that hold a pattern are won.
             for pattern in range(-1, patterns):
@@ -442,7 +455,10 @@ def store(h, units, outer, inner, mirrors, source, layer, scratch):
 
 @kernel()
 def slide_columns(sums, units, left, right, bottom, mirrors, afters, columns, scratch):
-    """Write to `columns` which boards some slide along columns wins: matrices by the left half."""
+    """Write to `columns` which boards some slide along columns wins: matrices by the left half.
+
+    Onward, with a ``scratch.spare``, what slides along columns make of states.
+    """
     most = middle_of(units, mirrors.parts)
     for h in sums:
         # Above the middle it is the matrix of the mirror image, which `store` exchanges.
@@ -452,20 +468,29 @@ def slide_columns(sums, units, left, right, bottom, mirrors, afters, columns, sc
         rearrange(low, units, left, right, bottom, afters, most, False, scratch.other, scratch)
         space_rows(scratch.rows_at, rows, wide)
         scratch.made[: rows * wide] = U0
-        _or_slides(low, units, left, right, mirrors, scratch.other, scratch.made, scratch)
+        if len(scratch.spare):
+            or_results(low, units, left, right, mirrors, scratch.other, scratch.made, scratch)
+        else:
+            _or_slides(low, units, left, right, mirrors, scratch.other, scratch.made, scratch)
         store(h, units, left, right, mirrors, scratch.made, columns, scratch)
 
 
 @kernel()
 def slide_rows(sums, units, top, bottom, right, mirrors, columns, layer, scratch):
-    """Replace afterstates in `layer` by states: won by a slide along columns, or now along rows."""
+    """Replace afterstates in `layer` by states: won by a slide along columns, or now along rows.
+
+    Onward, with a ``scratch.spare``, states by afterstates that such slides make of them.
+    """
     most = last_of(units, mirrors.parts, mirrors)
     for h in sums:
         if h > middle_of(units, mirrors.halves):
             continue
         rearrange(h, units, top, bottom, right, columns, most, False, scratch.other, scratch)
         find_rows(h, top, layer, scratch.rows_at)
-        _or_slides(h, units, top, bottom, mirrors, layer.words, scratch.other, scratch)
+        if len(scratch.spare):
+            or_results(h, units, top, bottom, mirrors, layer.words, scratch.other, scratch)
+        else:
+            _or_slides(h, units, top, bottom, mirrors, layer.words, scratch.other, scratch)
         store(h, units, top, bottom, mirrors, scratch.other, layer, scratch)
         # The image beyond the middle: its afterstates were not worked out, and nobody reads them.
         if mirrors.halves and h < units - h <= last_of(units, True, mirrors):

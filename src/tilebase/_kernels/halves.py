@@ -27,6 +27,8 @@ MOVED = np.uint64(1 << 61)
 WIN = np.uint64(1 << 62)
 FORBIDDEN = np.uint64(1 << 63)
 ENDS = WIN | FORBIDDEN
+NUMBER = np.uint64((1 << 61) - 1)
+"""The bits of an entry that name the half, after `bits.number_targets`."""
 ILLEGAL, WON = -1, -2
 """Weights of tiles that may not be on a cell, and of those that win there."""
 POSITION = np.uint64((1 << 20) - 1)

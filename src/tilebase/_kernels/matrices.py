@@ -90,6 +90,7 @@ class MatrixScratch(NamedTuple):
     made: Array  # uint64: the matrix that is made
     other: Array  # uint64: a matrix in the order of the other side's halves
     back: Array  # uint64: rows that `transposed` is transposed back to
+    spare: Array  # uint64: one more matrix, for a pass onward, from small sums to large ones; else empty
     first_row: Array  # uint64: a bit for each inner half
     second_row: Array  # uint64: a bit for each half, inner or outer
     third_row: Array  # uint64: a bit for each inner half

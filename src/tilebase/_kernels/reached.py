@@ -1,13 +1,7 @@
-"""Kernels of the forward pass in bits: which boards play can reach, 64 boards at a time.
+"""Kernels for the boards that play can reach, in bits: the results of slides, and counts (`dense.reached`).
 
-Layers are those of `_kernels.bits`, and so are the ways to read them by the other side's halves.  What is an
-AND of rows there is an OR here, from the boards before to those after:
-
-    spawn     a row of afterstates is added to the rows that a spawn in its outer half makes of it
-    slide     a row of states is added to the row to which a slide leads; the transposed matrix first
-
-It is a slide only if something moves: rows of outer halves that do not move are kept apart, and of them only
-the inner halves that move count.
+Layers are those of `_kernels.bits`, whose kernels take the pass onward, from small sums to large ones.  What
+is an AND of rows there is an OR then, from the boards before a move to those after it.
 """
 
 from __future__ import annotations
@@ -18,23 +12,19 @@ import numpy as np
 from numba import types
 
 from tilebase._kernels.arguments import Array
-from tilebase._kernels.bits import NUMBER, store
-from tilebase._kernels.dense import Half, class_with
-from tilebase._kernels.halves import ENDS, MOVED
+from tilebase._kernels.dense import Half
+from tilebase._kernels.halves import ENDS, MOVED, NUMBER
 from tilebase._kernels.jit import WORDS, N, kernel, linked, scalar
 from tilebase._kernels.matrices import (
     MatrixScratch,
     Mirrors,
     and_row,
-    copy_bits,
     copy_row,
     count_columns,
     find_images,
     find_rows,
-    last_of,
     middle_of,
     or_row,
-    rearrange,
     space_rows,
     transpose,
     word_of,
@@ -43,99 +33,21 @@ from tilebase._kernels.matrices import (
 from tilebase._kernels.scalar import U0, U1, ones
 
 
-@scalar
-def _or_spawns(h, half, units, spawns, below, below_at, wide, bits, out):
-    """Add to `out` what spawns of one exponent make of the rows of `below`.
-
-    The rows of `below`, which begin at `below_at`, are the half boards of `half` with the sum h.  Those of
-    `out`, each of `wide` words, are the ones with the sum h + `units`; as many of their words are added to as
-    hold their `bits`.
-    """
-    first, second = half.first, half.second
-    here, after = half.begins[h], half.begins[h + units]
-    for kx in range(len(first.sums)):
-        ky = class_with(second, h - first.sums[kx])
-        if ky < 0:
-            continue
-        nx, ny = first.counts[kx], second.counts[ky]
-        row = half.firsts[kx, ky] - here
-        # As in `bits._and_spawns`, with the rows before and after a spawn exchanged.
-        in_first = spawns[0]
-        if in_first.classes[kx] >= 0:
-            there = half.firsts[in_first.classes[kx], ky] - after
-            some = words_of(bits[there])
-            for s in range(in_first.start[first.starts[kx]], in_first.start[first.starts[kx] + nx]):
-                at, to = row + np.int64(in_first.source[s]) * ny, there + np.int64(in_first.target[s]) * ny
-                for iy in range(ny):
-                    or_row(out, (to + iy) * wide, below, below_at[at + iy], some)
-        in_second = spawns[1]
-        if in_second.classes[ky] >= 0:
-            there = half.firsts[kx, in_second.classes[ky]] - after
-            some = words_of(bits[there])
-            more = second.counts[in_second.classes[ky]]
-            for s in range(in_second.start[second.starts[ky]], in_second.start[second.starts[ky] + ny]):
-                at, to = row + np.int64(in_second.source[s]), there + np.int64(in_second.target[s])
-                for ix in range(nx):
-                    or_row(out, (to + ix * more) * wide, below, below_at[at + ix * ny], some)
-
-
-@kernel()
-def spawn_states(sums, units, outer, inner, mirrors, downs, first, states, scratch):
-    """Write the states of some matrices to a layer: what spawns make of afterstates.
-
-    `sums` are the sums of their outer halves; ``downs[k]`` are `Successors`, the layers before a spawn of the
-    k-th exponent.  The call that is not the `first` adds to what is there.
-    """
-    transposed, found, here = scratch.transposed, scratch.made, scratch.transposed
-    at, bits, to, known = scratch.at, scratch.bits, scratch.to, scratch.known
-    middle = middle_of(units, mirrors.parts)
-    for h in sums:
-        if h > middle_of(units, mirrors.halves):
-            continue
-        g = units - h
-        rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
-        wide, high = words_of(columns), words_of(rows)
-        # Spawns in the inner half: rows of the transposed matrix.
-        found[: columns * high] = U0
-        count_columns(g, inner, h, outer, middle, known)
-        for k in range(len(downs)):
-            more, below = downs[k].units, downs[k].layer
-            if g >= more:
-                count = inner.begins[g - more + 1] - inner.begins[g - more]
-                find_rows(h, outer, below, at)
-                count_columns(h, outer, g - more, inner, middle, bits)
-                space_rows(to, count, high)
-                transposed[: count * high] = U0
-                transpose(below.words, rows, transposed, False, scratch)
-                _or_spawns(g - more, inner, more, downs[k].inner, transposed, to, high, known, found)
-        # Spawns in the outer half: rows of the matrix.
-        space_rows(at, columns, high)
-        for column in range(columns):
-            bits[column] = rows
-        space_rows(to, rows, wide)
-        transpose(found, columns, here, False, scratch)
-        count_columns(h, outer, g, inner, middle, known)
-        for k in range(len(downs)):
-            more, below = downs[k].units, downs[k].layer
-            if h >= more:
-                find_rows(h - more, outer, below, at)
-                _or_spawns(h - more, outer, more, downs[k].outer, below.words, at, wide, known, here)
-        find_rows(h, outer, states, at)
-        if not first:
-            for row in range(rows):
-                or_row(here, row * wide, states.words, at[row], words_of(known[row]))
-        for row in range(rows):
-            copy_bits(states.words, at[row], here, row * wide, known[row])
-
-
-@linked(types.void, N, N, Half, Half, Mirrors, WORDS, WORDS, WORDS, MatrixScratch)
-def _or_results(h, units, outer, inner, mirrors, source, out, spare, scratch):
+@linked(types.void, N, N, Half, Half, Mirrors, WORDS, WORDS, MatrixScratch, optional=True)
+def or_results(h, units, outer, inner, mirrors, source, out, scratch):
     """Add to `out` what slides make of the boards of `source`.
 
     ``scratch.rows_at`` says where the rows of `source` begin.  The boards up to the middle are known there,
-    and all are written.  `spare` is memory for a matrix.
+    and all are written.
     """
-    transposed, at, bits, to, known = scratch.transposed, scratch.at, scratch.bits, scratch.to, scratch.known
+    spare, transposed, at, bits, to, known = (
+        scratch.spare,
+        scratch.transposed,
+        scratch.at,
+        scratch.bits,
+        scratch.to,
+        scratch.known,
+    )
     number, target, place = scratch.number, scratch.target, scratch.made_by
     g = units - h
     row0, column0 = outer.begins[h], inner.begins[g]
@@ -200,36 +112,6 @@ def _or_results(h, units, outer, inner, mirrors, source, out, spare, scratch):
         for slot in range(every):
             to[slot] = target[slot] * wide
         transpose(spare, columns, out, True, scratch)
-
-
-@kernel()
-def slide_columns(sums, units, left, right, bottom, mirrors, states, columns, spare, scratch):
-    """Write to `columns` what slides along columns make of states: matrices by the left half."""
-    most = middle_of(units, mirrors.parts)
-    for h in sums:
-        low = min(h, units - h) if mirrors.halves else h
-        rows = left.begins[low + 1] - left.begins[low]
-        wide = words_of(right.begins[units - low + 1] - right.begins[units - low])
-        rearrange(low, units, left, right, bottom, states, most, False, scratch.other, scratch)
-        space_rows(scratch.rows_at, rows, wide)
-        scratch.made[: rows * wide] = U0
-        _or_results(low, units, left, right, mirrors, scratch.other, scratch.made, spare, scratch)
-        store(h, units, left, right, mirrors, scratch.made, columns, scratch)
-
-
-@kernel()
-def slide_rows(sums, units, top, bottom, right, mirrors, columns, layer, spare, scratch):
-    """Replace states in `layer` by afterstates: of a slide along columns, or now along rows."""
-    most = last_of(units, mirrors.parts, mirrors)
-    for h in sums:
-        if h > middle_of(units, mirrors.halves):
-            continue
-        rearrange(h, units, top, bottom, right, columns, most, False, scratch.other, scratch)
-        find_rows(h, top, layer, scratch.rows_at)
-        _or_results(h, units, top, bottom, mirrors, layer.words, scratch.other, spare, scratch)
-        store(h, units, top, bottom, mirrors, scratch.other, layer, scratch)
-        if mirrors.halves and h < units - h <= last_of(units, True, mirrors):
-            store(units - h, units, top, bottom, mirrors, scratch.other, layer, scratch)
 
 
 # -- counting ------------------------------------------------------------------------------------

@@ -34,13 +34,13 @@ from tilebase.objectives.results import ChunkSummary
 from tilebase.runtime import system
 from tilebase.runtime.documents import text, understood, whole
 from tilebase.runtime.measured import working_time
-from tilebase.runtime.storage import open_own, publish, storage_errors, write_all
+from tilebase.runtime.storage import file_crc, open_own, publish, storage_errors, write_all
 
 Array = npt.NDArray[Any]
 LAYOUTS = {"values": "states", "bits": "bits"}
 """The ends of the names of the files that have states, by the layout of their backend."""
 READ_BYTES = 1 << 26
-"""Bytes of a file that are checked at once, or read by one thread."""
+"""Bytes of a file that are read or written by one thread at once."""
 Lines = dict[int, dict[str, Any]]
 """Finished layers by sum, as the journal has them."""
 
@@ -283,12 +283,8 @@ class RawLayer:
     @cached_property
     def checksum(self) -> str:
         """A CRC-32 of the whole file, once it is finished."""
-        crc = 0
-        with storage_errors(self.path, "read"), self.path.open("rb") as file:
-            while data := file.read(READ_BYTES):
-                crc = zlib.crc32(data, crc)
         self.work.read += self.size * self.dtype.itemsize
-        return f"{crc:08x}"
+        return file_crc(self.path)
 
     def check(self, crc: str) -> None:
         """Raise `CorruptError` unless the file has this checksum."""

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import matrices, reached
+from tilebase._kernels import bits, matrices, reached
 from tilebase._kernels.dense import Half
 from tilebase.cluster.runs import Run
 from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
@@ -44,7 +44,7 @@ from tilebase.runtime.documents import text
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance
 from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
-from tilebase.runtime.threads import Pool, Spares
+from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
 NO_TILE = 255
@@ -61,10 +61,12 @@ GUARANTEED = Objective("guaranteed")
 class Reached(Bits):
     """The steps of `Bits` the other way: states are folded from afterstates, which slides make of states."""
 
+    onward = True
+
     def __init__(self, rules: DenseRules, pool: Pool, words: Words, window: int) -> None:
+        reached.or_results.want()
         super().__init__(rules, pool, words, window)
         self._wide = words.row
-        self._spares = Spares(np.empty(words.matrix + 1, dtype=WORD) for _ in range(pool.threads))
         (top, bottom), (a, b, c, d) = rules.rows, rules.index.parts
         self._seen = seen(rules.game, top, (a, b), inner=False), seen(rules.game, bottom, (c, d), inner=True)
 
@@ -80,29 +82,9 @@ class Reached(Bits):
         first = max(e for e in self._exponents if self.sizes.get(total - 2**e)) in states
 
         def do(job: Array, scratch: matrices.MatrixScratch) -> None:
-            reached.spawn_states(job, units, outer, inner, mirrors, downs, first, out, scratch)
+            bits.fold_spawns(job, units, outer, inner, mirrors, 0, downs, first, False, out, scratch)
 
         return do
-
-    def _columns(self, units: int, afters: matrices.Matrices, by_left: matrices.Matrices) -> Job:
-        (left, right), bottom, mirrors = self._across, self._halves.inner, self._mirrors[1]
-
-        def along_columns(job: Array, scratch: matrices.MatrixScratch) -> None:
-            with self._spares.one() as spare:
-                reached.slide_columns(
-                    job, units, left, right, bottom, mirrors, afters, by_left, spare, scratch
-                )
-
-        return along_columns
-
-    def _rows(self, units: int, layer: matrices.Matrices, by_left: matrices.Matrices) -> Job:
-        (top, bottom), right, mirrors = self._halves, self._across.inner, self._mirrors[0]
-
-        def along_rows(job: Array, scratch: matrices.MatrixScratch) -> None:
-            with self._spares.one() as spare:
-                reached.slide_rows(job, units, top, bottom, right, mirrors, by_left, layer, spare, scratch)
-
-        return along_rows
 
     def kinds(self, layer: BitLayer) -> Array:
         """int64[kind, e]: the boards of a layer with the largest exponent e: states, losing, winning ones."""
@@ -153,14 +135,14 @@ class Reached(Bits):
 
     def held(self, layer: BitLayer, boards: Array) -> Array:
         """Return which boards are in a whole layer."""
-        words, bits = self.places(layer.map, boards)
-        found: Array = layer.words[words] >> bits.astype(WORD) & 1 > 0
+        words, places = self.places(layer.map, boards)
+        found: Array = layer.words[words] >> places.astype(WORD) & 1 > 0
         return found
 
     def add(self, layer: BitLayer, boards: Array) -> None:
         """Add boards to a whole layer."""
-        words, bits = self.places(layer.map, boards)
-        np.bitwise_or.at(layer.words, words, WORD.type(1) << bits.astype(WORD))
+        words, places = self.places(layer.map, boards)
+        np.bitwise_or.at(layer.words, words, WORD.type(1) << places.astype(WORD))
 
 
 # -- which boards are lost, or won by a slide ----------------------------------------------------
@@ -334,13 +316,14 @@ class CountPass:
             remove_parts(self._files)
         large = self._files if plan.mapped else None
         index = index.mirrored()
-        bits = Reached(DenseRules(index, self._pool, merge="", folder=large), self._pool, words, plan.window)
+        rules = DenseRules(index, self._pool, merge="", folder=large)
+        self._bits = Reached(rules, self._pool, words, plan.window)
         classes, whole = classes_of_symmetries(self.game), tuple(range(self.game.cells))
-        self._bits, self._order = bits, sum(classes.values())
+        self._order = sum(classes.values())
         self._kept = [(Symmetric(self.game, p), count) for p, count in classes.items() if p != whole]
         anything = Objective("longest")  # layers have no values
         self._layers = Onward(
-            (self._spawned, self._slid), self._pool, not plan.waits, bits, index, self._files, anything,
+            (self._spawned, self._slid), self._pool, not plan.waits, self._bits, index, self._files, anything,
             make_backup(self.game, anything), DenseWork(),
         )  # fmt: skip
         self._starts = self._by_sum(board for board, _ in self.game.starts())
@@ -442,17 +425,13 @@ def count_plan(index: PerfectIndex, allowed: Allowance) -> tuple[Plan, Words]:
         raise ResourceError(
             f"{index.game} has too many sums to be counted in bits: count the reachable boards"
         )
-    allowed_for, words, spare = allowed, None, 0
-    for _ in range(2):
-        plan = Plan.of(index, GUARANTEED, allowed_for)
-        if plan.words is None:
-            raise ResourceError(
-                f"the layers of {index.game} do not fit into memory as bits: count the reachable boards"
-            )
-        words = plan.words
-        spare = allowed.threads * 8 * (words.matrix + 1)
-        allowed_for = replace(allowed, memory=allowed.memory - spare)
-    assert words is not None
+    words = Words.of(index, index.sizes())
+    spare = allowed.threads * 8 * (words.matrix + 1)
+    plan = Plan.of(index, GUARANTEED, replace(allowed, memory=allowed.memory - spare))
+    if plan.words is None:
+        raise ResourceError(
+            f"the layers of {index.game} do not fit into memory as bits: count the reachable boards"
+        )
     window = plan.window or words.two_windows + 2 * words.layer
     disk = FILES * 8 * words.layer
     return replace(

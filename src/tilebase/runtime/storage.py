@@ -19,6 +19,7 @@ import stat
 import tempfile
 import time
 import uuid
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,8 @@ LOCK = ".lock"
 """The name of the lock in a folder that `atomic_folder` writes; a kill at its very end leaves it there."""
 A_FOLDER = "it is a folder, and this must be a file"
 """What is said of a folder that is named in place of a file."""
+CRC_BYTES = 1 << 26
+"""Bytes of a file whose checksum is made that are in memory at once."""
 SYNC_THREADS = 16
 """Threads that flush files.  A file system serves several flushes with one write of its journal."""
 
@@ -98,6 +101,15 @@ def write_all(file: Any, data: Any) -> None:
     rest = memoryview(data).cast("B") if len(data) else b""
     while rest:
         rest = rest[file.write(rest) :]
+
+
+def file_crc(path: Path) -> str:
+    """Return the CRC-32 of a whole file.  Raises `StorageError`."""
+    crc = 0
+    with storage_errors(path, "read"), path.open("rb") as file:
+        while data := file.read(CRC_BYTES):
+            crc = zlib.crc32(data, crc)
+    return f"{crc:08x}"
 
 
 def folder_bytes(folder: Path) -> int:

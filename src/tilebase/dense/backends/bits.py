@@ -102,7 +102,7 @@ class Bits:
     (`PerfectIndex.mirrored`).
     """
 
-    layout, dtype = "bits", WORD
+    layout, dtype, onward = "bits", WORD, False
     steps = (Step.FOLD, Step.COLUMNS, Step.ROWS)
 
     def __init__(self, rules: DenseRules, pool: Pool, words: Words, window: int = 0) -> None:
@@ -115,7 +115,8 @@ class Bits:
         self._matrices = lru_cache(maxsize=8)(Matrices)  # for all steps of a layer
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
         self._window, self._windows = window, Memory(WORD, window + 1)
-        self._scratch = [scratch(words, rules.index.parts) for _ in range(pool.threads)]
+        parts = rules.index.parts
+        self._scratch = [scratch(words, parts, onward=self.onward) for _ in range(pool.threads)]
         self._pool, self._runner = pool, JobRunner(pool, self._scratch)
         # Packed: that compiles faster.  Spawns read the halves class by class, where it would cost a third.
         self._halves, self._across = (Side(*map(packed, side)) for side in (rules.rows, rules.columns))
@@ -290,10 +291,11 @@ def successors(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Succe
     return kernels.Successors(units, (a, b), (c, d), states.arrays)
 
 
-def scratch(words: Words, parts: Sequence[Part]) -> matrices.MatrixScratch:
-    """Return what a thread works in."""
+def scratch(words: Words, parts: Sequence[Part], *, onward: bool = False) -> matrices.MatrixScratch:
+    """Return what a thread works in; `onward`, from small sums to large ones, it takes a matrix more."""
     work = (np.empty(words.matrix + 1, dtype=WORD) for _ in range(MATRICES))
-    rows = (np.empty(size, dtype=WORD) for size in (words.back, *3 * [words.row]))
+    spare = words.matrix + 1 if onward else 0
+    rows = (np.empty(size, dtype=WORD) for size in (words.back, spare, *3 * [words.row]))
     square = np.empty(64 * vectors.LANES, dtype=WORD)
     runs = np.empty((max(len(part.sums) for part in parts), 5), dtype=np.int64)
     lists = (np.empty(words.halves, dtype=np.int64) for _ in range(LISTS))
