@@ -30,7 +30,7 @@ from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.index import Part, PerfectIndex
 from tilebase.dense.layers import RawLayer
 from tilebase.dense.plan import FILES, Plan
-from tilebase.dense.sizes import Matrices, Words, check_index
+from tilebase.dense.sizes import Words, check_index
 from tilebase.dense.tables import DenseRules, classes_of
 from tilebase.dense.windows import InWindows
 from tilebase.dense.workspace import Shares
@@ -70,6 +70,10 @@ class Reached(Bits):
         (top, bottom), (a, b, c, d) = rules.rows, rules.index.parts
         self._seen = seen(rules.game, top, (a, b), inner=False), seen(rules.game, bottom, (c, d), inner=True)
 
+    def exponents(self, total: int) -> list[int]:
+        """Return the exponents whose spawns lead to states of a sum, the largest first."""
+        return [e for e in self._exponents if self.sizes.get(total - 2**e)]
+
     def _fold(self, total: int, states: dict[int, BitLayer], afters: BitLayer) -> Job:
         """States: made by spawns on afterstates of smaller sums, which are given as `states`."""
         units, mirrors, out = self._rules.index.units(total), self._mirrors[0], afters.arrays
@@ -79,7 +83,7 @@ class Reached(Bits):
         (outer, inner), spawns = self._folded[False], self._spawns[False]
         given = [e for e in self._exponents if e in states]
         downs = paired(successors(spawns[e], 1 << (e - 1), states[e]) for e in given)
-        first = max(e for e in self._exponents if self.sizes.get(total - 2**e)) in states
+        first = self.exponents(total)[0] in states
 
         def do(job: Array, scratch: matrices.MatrixScratch) -> None:
             bits.fold_spawns(job, units, outer, inner, mirrors, 0, downs, first, False, out, scratch)
@@ -105,13 +109,8 @@ class Reached(Bits):
         found[:, 1:] -= found[:, :-1].copy()
         return found
 
-    def places(self, blocks: Matrices, boards: Array) -> tuple[Array, Array]:
-        """Return the words of a layer in which boards or their images are, and their bits there.
-
-        ``boards[n, cell]`` are exponents.
-        """
-        (top, bottom), units = self._rules.rows, blocks.units
-        # The class and the position of each part, and its sum: the sums say which image is stored.
+    def _places(self, layer: BitLayer, boards: Array) -> tuple[Array, Array]:
+        """Return the words of a whole layer in which boards or their images are, and their bits there."""
         found = []
         for part in self._rules.index.parts:
             number = np.zeros(len(boards), dtype=np.int64)
@@ -120,28 +119,17 @@ class Reached(Bits):
             filling = part.index_of[number].astype(np.int64)
             sums = part.units[filling]
             found.append([part.class_of[sums], filling - part.starts[part.class_of[sums]], sums])
-        a, b, c, d = np.array(found, dtype=np.int64)
-        if self._top.halves:
-            away = 2 * (a[2] + b[2]) > units
-            a, b, c, d = (np.where(away, y, x) for x, y in ((a, c), (b, d), (c, a), (d, b)))
-        if self._top.parts:
-            away = 2 * (a[2] + c[2]) > units
-            a, b, c, d = (np.where(away, y, x) for x, y in ((a, b), (b, a), (c, d), (d, c)))
-        h = a[2] + b[2]
-        row = a[1] * top.second.counts[b[0]] + b[1]
-        column = bottom.firsts[c[0], d[0]] + c[1] * bottom.second.counts[d[0]] + d[1]
-        column = column - bottom.begins[units - h]
-        return blocks.at[h, a[0]] + row * blocks.wide[h, a[0]] + (column >> 6), column & 63
+        return self.places(layer.map, np.array(found, dtype=np.int64).swapaxes(0, 1))
 
     def held(self, layer: BitLayer, boards: Array) -> Array:
-        """Return which boards are in a whole layer."""
-        words, places = self.places(layer.map, boards)
+        """Return which boards, ``boards[n, cell]`` of exponents, are in a whole layer."""
+        words, places = self._places(layer, boards)
         found: Array = layer.words[words] >> places.astype(WORD) & 1 > 0
         return found
 
     def add(self, layer: BitLayer, boards: Array) -> None:
         """Add boards to a whole layer."""
-        words, places = self.places(layer.map, boards)
+        words, places = self._places(layer, boards)
         np.bitwise_or.at(layer.words, words, WORD.type(1) << places.astype(WORD))
 
 
@@ -252,15 +240,9 @@ def kinds_of(game: Game, boards: Array) -> Array:
 class Onward(InWindows):
     """Layers of the pass: those of smaller sums are in files.  Two functions see states, then afterstates."""
 
-    way = -1
-
     def __init__(self, see: tuple[Callable[[BitLayer], None], ...], *arguments: Any) -> None:
         super().__init__(*arguments)
         self._see, self._above = see, lambda _: False
-
-    def exponents(self, total: int) -> list[int]:
-        """Return the exponents of spawns that lead to a layer, the largest first."""
-        return [e for e in sorted(self._index.game.spawn_exponents) if self._sizes.get(total - 2**e)][::-1]
 
     def _fold(self, afters: BitLayer, shares: Shares) -> None:
         super()._fold(afters, shares)

@@ -26,7 +26,7 @@ from tilebase.dense.backends.bits import WORD, BitLayer, Bits
 from tilebase.dense.backends.protocol import Tell
 from tilebase.dense.layers import Memory, RawLayer, joined_checksum, released_on_error
 from tilebase.dense.sizes import Matrices
-from tilebase.dense.steps import ALL, SHARES, Range, Source, Step, spawned
+from tilebase.dense.steps import ALL, SHARES, Range, Source, Step
 from tilebase.dense.values import LayerValues, checksum_parts
 from tilebase.dense.workspace import Shares, Stored
 from tilebase.files import places
@@ -44,9 +44,6 @@ PARTS = 4
 
 class InWindows(Stored[BitLayer, RawLayer]):
     """States as bits in files; `ahead`: a window is read or written while another one is worked."""
-
-    way = 1
-    """Spawns lead to afterstates from larger sums, or from smaller ones: -1."""
 
     def __init__(self, pool: Pool, ahead: bool, bits: Bits, *arguments: Any) -> None:
         super().__init__(bits, *arguments)
@@ -69,20 +66,16 @@ class InWindows(Stored[BitLayer, RawLayer]):
                 states.rename(self._path(total))
         self._states[total] = states
 
-    def exponents(self, total: int) -> list[int]:
-        """Return the exponents whose spawns a layer is folded from, the largest first."""
-        return sorted(spawned(self._index.game, total), reverse=True)
-
     def _fold(self, afters: BitLayer, shares: Shares) -> None:
         """Afterstates: each exponent narrows them, the largest first."""
-        exponents = self.exponents(afters.total)
+        exponents, way = self._bits.exponents(afters.total), -1 if self._bits.onward else 1
         if not exponents:
             self._bits.fold_window({}, ALL, afters, self._work, shares.next(SHARES[Step.FOLD]))
         last, end, of = np.empty(0, dtype=WORD), 0, -1
 
         def windows() -> Iterator[tuple[int, Range]]:
             for exponent in exponents:
-                above = self._bits.by_top(afters.total + self.way * 2**exponent)
+                above = self._bits.by_top(afters.total + way * 2**exponent)
                 words, more = self._bits.words(two=self._ahead), 1 << (exponent - 1)
                 if self._ahead:
                     words = min(words, max(above.size // PARTS, above.largest(more)))
@@ -93,7 +86,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
         def read(memory: Memory, one: tuple[int, Range]) -> tuple[Range, dict[int, BitLayer]]:
             nonlocal last, end, of
             exponent, sums = one
-            total = afters.total + self.way * 2**exponent
+            total = afters.total + way * 2**exponent
             window = self._bits.by_top(total).window(Range(sums.begin, sums.end + (1 << (exponent - 1))))
             layer = self._bits.window(total, window, memory)
             if total in self._states:
@@ -104,7 +97,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
                 last, end, of = layer.data, window.first + window.size, total
             else:  # no board has this sum, or all boards of it count for nothing
                 layer.fill(self._above(total))
-            if self.way < 0:  # what is made from these sums, and from those above them
+            if way < 0:  # what is made from these sums, and from those above them
                 more = 1 << (exponent - 1)
                 sums = Range(sums.begin + more if sums.begin else 0, sums.end + more)
             return sums, {exponent: layer}

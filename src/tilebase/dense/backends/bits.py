@@ -22,7 +22,7 @@ from tilebase.dense.backends.threads import JobRunner, packed_spawns
 from tilebase.dense.index import Part
 from tilebase.dense.layers import Memory
 from tilebase.dense.sizes import LISTS, MATRICES, Matrices, Words, half_window, outer_and_inner
-from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step
+from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step, spawned
 from tilebase.dense.tables import AllSpawns, DenseRules, Side
 from tilebase.game.game import Cells
 from tilebase.objectives.results import ChunkSummary
@@ -154,6 +154,10 @@ class Bits:
         """Return a window of a layer, in the memory that `windows` gave."""
         return BitLayer(total, blocks, self, memory)
 
+    def exponents(self, total: int) -> list[int]:
+        """Return the exponents whose spawns afterstates of a sum are folded from, the largest first."""
+        return sorted(spawned(self._rules.game, total), reverse=True)
+
     def by_top(self, total: int) -> Matrices:
         """Return where the matrices of a layer begin, as states and afterstates lie."""
         return self._matrices(self._rules.index.units(total), self._top)
@@ -164,19 +168,26 @@ class Bits:
 
     def place(self, blocks: Matrices, board: Cells) -> tuple[int, int]:
         """Return the word of a layer by the top half in which a board or its image is, and its bit there."""
-        parts, (top, bottom), units = self._rules.index.parts, self._rules.rows, blocks.units
-        # The class and the position of each part, and its sum: the sums say which image is stored.
-        found = [(*part.position(board), part) for part in parts]
-        a, b, c, d = ((k, position, int(part.sums[k])) for k, position, part in found)
-        if self._top.halves and 2 * (a[2] + b[2]) > units:
-            a, b, c, d = c, d, a, b
-        if self._top.parts and 2 * (a[2] + c[2]) > units:
-            a, b, c, d = b, a, d, c
-        h = a[2] + b[2]
-        row = a[1] * int(top.second.counts[b[0]]) + b[1]
-        column = int(bottom.firsts[c[0], d[0]]) + c[1] * int(bottom.second.counts[d[0]]) + d[1]
-        column -= int(bottom.begins[units - h])
-        return int(blocks.at[h, a[0]] + row * blocks.wide[h, a[0]]) + (column >> 6), column & 63
+        parts = self._rules.index.parts
+        classes, positions = zip(*(part.position(board) for part in parts), strict=True)
+        sums = [part.sums[k] for part, k in zip(parts, classes, strict=True)]
+        word, bit = self.places(blocks, np.array([classes, positions, sums]))
+        return int(word), int(bit)
+
+    def places(self, blocks: Matrices, found: Array) -> tuple[Array, Array]:
+        """Return the same of boards: ``found[:, part]`` are the class, the position there and the sum."""
+        (top, bottom), units = self._rules.rows, blocks.units
+        # The sums say which image is stored.
+        if self._top.halves:
+            found = np.where(2 * (found[2, 0] + found[2, 1]) > units, found[:, [2, 3, 0, 1]], found)
+        if self._top.parts:
+            found = np.where(2 * (found[2, 0] + found[2, 2]) > units, found[:, [1, 0, 3, 2]], found)
+        (a, b, c, d), positions, sums = found
+        h = sums[0] + sums[1]
+        row = positions[0] * top.second.counts[b] + positions[1]
+        column = bottom.firsts[c, d] - bottom.begins[units - h]
+        column += positions[2] * bottom.second.counts[d] + positions[3]
+        return blocks.at[h, a] + row * blocks.wide[h, a] + (column >> 6), column & 63
 
     def count(self, layer: BitLayer) -> int:
         """Return how many boards of a whole layer of afterstates are won."""
