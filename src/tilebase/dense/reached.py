@@ -53,6 +53,8 @@ MOST_PLACES = 1 << 33
 """Most matrices of all layers, by the classes of their rows: each is looked at to plan."""
 PIECE = 1 << 18
 """Symmetric boards that are looked up at once, about."""
+SEEN_BYTES = 16
+"""Of each half board, what is known of it, about (`Seen`)."""
 TIMES = 0.7
 """The seconds of the pass, as a multiple of those of one that forces a goal; 4x4 to 64: 368 s."""
 GUARANTEED = Objective("guaranteed")
@@ -399,22 +401,24 @@ class CountPass:
 def count_plan(index: PerfectIndex, allowed: Allowance) -> tuple[Plan, Words]:
     """Return the plan of the pass, and what bits take.
 
-    It is that of a pass that forces a goal, with all layers but one in files, and a matrix more for a thread.
-    Raises `ResourceError`.
+    It is that of a pass that forces a goal, with all layers but one in files, a matrix more for a thread, and
+    what half boards tell.  Raises `ResourceError`.
     """
-    first, second = index.parts[:2]
+    first, second, *others = index.parts
     if len(first.sums) * int(first.sums[-1] + second.sums[-1] + 1) * len(index.sizes()) > MOST_PLACES:
         raise ResourceError(
             f"{index.game} has too many sums to be counted in bits: count the reachable boards"
         )
     words = Words.of(index, index.sizes())
     spare = allowed.threads * 8 * (words.matrix + 1)
+    spare += SEEN_BYTES * (len(first) * len(second) + math.prod(map(len, others)))
     plan = Plan.of(index, GUARANTEED, replace(allowed, memory=allowed.memory - spare))
     if plan.words is None:
         raise ResourceError(
             f"the layers of {index.game} do not fit into memory as bits: count the reachable boards"
         )
-    window = plan.window or words.two_windows + 2 * words.layer
+    # Where three layers fit into memory, two of them are windows.
+    window = plan.window or max(words.two_windows, 2 * words.layer)
     disk = FILES * 8 * words.layer
     return replace(
         plan, batched=True, window=window, disk_bytes=disk, memory=allowed.memory,
