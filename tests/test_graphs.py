@@ -20,7 +20,6 @@ from tilebase.game.symmetry import canonical
 from tilebase.patterns.lemmas import alternating_line_steps
 from tilebase.patterns.rules import push
 from tilebase.pictures.graphs import row_picture, set_picture
-from tilebase.pictures.vector import _draw, _Pen, draw_svg
 from tilebase.small.diagrams import decision_diagram, diagram_picture
 from tilebase.small.graphs import Node as State
 from tilebase.small.graphs import StateGraph, graph_picture, state_graph
@@ -232,37 +231,3 @@ def test_a_position_is_drawn_with_the_values_of_its_slides(solved, tmp_path: Pat
     for slide in answer.as_dict()["slides"]:
         assert slide["direction"] in found
         assert slide["value"]["short"] in found
-
-
-@pytest.mark.parametrize(("suffix", "begins"), [(".pdf", b"%PDF"), (".eps", b"%!PS"), (".png", b"\x89PNG")])
-def test_a_graph_is_drawn_in_every_format(suffix: str, begins: bytes, tmp_path: Path) -> None:
-    found = [tmp_path / f"{name}{suffix}" for name in "ab"]
-    for file in found:
-        draw_svg(graph_picture(state_graph(Game("2x2", 8, walls=[0]))).svg(), file)
-    assert found[0].read_bytes().startswith(begins)
-    assert found[0].read_bytes() == found[1].read_bytes()
-
-
-def test_each_element_of_a_graph_is_drawn_where_svg_has_it() -> None:
-    """A wall has bricks, whose lines are relative; a board is a picture in the picture, at a scale."""
-    root = ET.fromstring(
-        '<svg viewBox="0 0 100 50" width="100" height="50" font-weight="bold">'
-        '<rect width="100%" height="100%"/>'
-        '<g transform="translate(10 20)"><svg viewBox="0 0 40 40" width="20" height="20" x="2">'
-        '<circle cx="4" cy="6" r="8" fill="#123456" stroke="#ff0000" stroke-width="4"/>'
-        '<path d="M2 4h6m-6 2v2H0L4 4C1 2 3 4 6 8z"/>'
-        '<text x="4" y="8" font-size="10" fill="#000000">2 a</text>'
-        "</svg></g></svg>"
-    )
-    from matplotlib.figure import Figure
-
-    axes = Figure().add_subplot()
-    _draw(root, _Pen(axes, 100.0, 50.0))
-    ground, circle, path = axes.patches
-    assert (ground.get_width(), ground.get_height()) == (100, 50)
-    assert (circle.center, circle.radius, circle.get_linewidth()) == ((14, 23), 4, 2)
-    assert circle.get_edgecolor() == (1, 0, 0, 1)
-    places = [(x - 12, y - 20) for x, y in path.get_path().vertices.tolist()]
-    assert places == [(1, 2), (4, 2), (1, 3), (1, 4), (0, 4), (2, 2), (0.5, 1), (1.5, 2), (3, 4), (3, 4)]
-    (text,) = axes.texts
-    assert (text.get_text(), text.get_position(), text.get_weight()) == ("2 a", (14, 24), "bold")

@@ -27,7 +27,7 @@ from tilebase.game.game import Game
 from tilebase.game.notation import count_of
 from tilebase.objectives.numbers import byte_text, summed_text
 from tilebase.objectives.objective import parse_discount, parse_objectives
-from tilebase.pictures import PICTURES
+from tilebase.pictures import CONVERTED, DRAWINGS, PICTURES
 from tilebase.runtime.measured import ANYWAY, COMMAND
 from tilebase.runtime.rows import table_text
 
@@ -179,7 +179,7 @@ def graph(
         Parameter(
             name=["--output", "-o"],
             negative=(),
-            help="File to write, .dot, .svg, .pdf, .eps or .png; may be repeated. Default: DOT is printed.",
+            help="File to write, .dot or .svg; may be repeated. Default: DOT is printed.",
         ),
     ] = None,
     states: StateOptions = StateOptions(),
@@ -200,18 +200,14 @@ def graph(
 
     tilebase export graph --rows 6 -o rows.svg
     """
-    from tilebase.pictures.drawing import require_matplotlib
+    from tilebase.pictures.drawing import write_svg
     from tilebase.pictures.graphs import row_picture, set_picture
     from tilebase.tables.winning import open_winning_set
 
     files = output or []
     for file in files:
-        if file.suffix.lower() not in (*DOT, *PICTURES):
-            raise UsageError(
-                f"{file} is neither DOT nor a picture: end its name in .dot, {', '.join(PICTURES)}"
-            )
-        if file.suffix.lower() in PICTURES[1:]:
-            require_matplotlib()
+        if file.suffix.lower() not in (*DOT, *DRAWINGS):
+            raise UsageError(f"{file} is neither DOT nor SVG: end its name in .dot or .svg, {CONVERTED}")
         check_output(file)
     if other.rows is not None:
         if shape or goal is not None or other.layer is not None:
@@ -222,27 +218,19 @@ def graph(
         found = set_picture(open_winning_set(shape), other.layer)
         summary = f"layer {other.layer}, {len(found.nodes):,} nodes without complement edges"
     else:
-        drawn = any(file.suffix.lower() in PICTURES for file in files)
+        drawn = any(file.suffix.lower() in DRAWINGS for file in files)
         drawn = drawn and not states.group and worth.board is None
         most = states.max_states if states.max_states is not None else DRAWN if drawn else WRITTEN
         found, summary = _drawn(make_game(shape, goal, game), states, worth, most)
     for file in files:
-        sys.stdout.write(f"{file}: {summary}{_write_graph(found, file)}\n")
+        if file.suffix.lower() in DOT:
+            write_text(found.dot(), file)
+        else:
+            write_svg(found.svg(), file)
+        sys.stdout.write(f"{file}: {summary}\n")
     if not files:
         sys.stdout.write(found.dot())
     return 0
-
-
-def _write_graph(found: Picture, file: Path) -> str:
-    """Write a graph in the format of the suffix of its file, and return the size of print in words."""
-    from tilebase.pictures.vector import draw_svg
-
-    suffix = file.suffix.lower()
-    if suffix in DOT:
-        write_text(found.dot(), file)
-        return ""
-    width, height = draw_svg(found.svg(), file)
-    return f", {width:.0f} x {height:.0f} inches" if suffix in PICTURES[1:] else ""
 
 
 def _drawn(game: Game, states: StateOptions, worth: ValueOptions, most: int) -> tuple[Picture, str]:

@@ -20,7 +20,7 @@ from tilebase.game.game import Game
 from tilebase.game.grid import is_shape
 from tilebase.game.spawns import SpawnLaw, law_of
 from tilebase.objectives.objective import MEANINGS
-from tilebase.pictures import PICTURES
+from tilebase.pictures import CONVERTED, DRAWINGS, PICTURES
 from tilebase.runtime.documents import shown
 from tilebase.runtime.measured import ANYWAY
 from tilebase.runtime.resources import Allowance, parse_bytes
@@ -98,15 +98,15 @@ class ShownOptions:
         Path | None,
         Parameter(
             help="Also write the result to this file: .txt, .csv, .json, .md, .tex or .parquet; if the "
-            "command draws, a picture (.svg, .pdf, .eps or .png). Above 40 rows by sum, only totals "
-            "are printed."
+            "command draws, a picture (.svg; plots also .pdf, .eps or .png). Above 40 rows by sum, only "
+            "totals are printed."
         ),
     ] = None
 
-    def checked(self, pictures: Sequence[str] = (), *, plotted: bool = True) -> Shown:
+    def checked(self, pictures: Sequence[str] = ()) -> Shown:
         """Return how the result is written; `pictures` are the suffixes of pictures that the command draws.
 
-        They need matplotlib, but for an SVG that is not `plotted`.  A plan is not drawn.
+        They need matplotlib, but for `DRAWINGS`.  A plan is not drawn.
 
         Raises `UsageError`, `MissingExtraError`, or `StorageError` if the file cannot be written: before any
         work is done for it.
@@ -123,8 +123,9 @@ class ShownOptions:
         if suffix not in known:
             drawn = suffix in PICTURES
             wrong = f": no {suffix} picture is drawn of this result" if drawn else " does not say its format"
-            raise UsageError(f"{record}{wrong}: end its name in {', '.join(known)}")
-        if known[suffix] == "picture" and (plotted or suffix in PICTURES[1:]):
+            how = f", {CONVERTED}" if drawn and pictures == DRAWINGS else ""
+            raise UsageError(f"{record}{wrong}: end its name in {', '.join(known)}{how}")
+        if known[suffix] == "picture" and pictures != DRAWINGS:
             from tilebase.pictures.plots import check_request
 
             check_request(record)

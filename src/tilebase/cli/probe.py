@@ -20,7 +20,7 @@ from tilebase.game.game import NOTHING, Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.values import value_document
-from tilebase.pictures import PICTURES
+from tilebase.pictures import DRAWINGS
 from tilebase.runtime.storage import folder_bytes
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def probe(
 
     tilebase probe 442-512/ "0,2,4,0/0,8,16,2/2,4,512,1024/1024,2048,4096,8192"
     """
-    show = shown.checked(PICTURES, plotted=False)
+    show = shown.checked(DRAWINGS)
     if board is not None:
         check_order("probe", table, board)
     elif is_board_alone(table):
@@ -139,11 +139,11 @@ class _Said(NamedTuple):
 
     def draw(self, _plots: Any, file: Path) -> None:
         """Draw the board and its slides."""
-        from tilebase.pictures.vector import draw_svg
+        from tilebase.pictures.drawing import write_svg
 
         if self.answer is None:
             raise UsageError(f"{file} would show a board: name one behind the table")
-        draw_svg(self.answer.svg(), file)
+        write_svg(self.answer.svg(), file)
 
 
 def _ask(table: str, board: str | None, objective: str | None, *, after: bool) -> _Said:

@@ -20,7 +20,7 @@ from tilebase.patterns.moves import moves_text, replay_moves
 from tilebase.patterns.rules import Rules, parse_drops, parse_rules
 from tilebase.patterns.searching import Effort
 from tilebase.patterns.tallies import Tally, tally
-from tilebase.pictures import PICTURES
+from tilebase.pictures import DRAWINGS
 from tilebase.runtime.rows import table_text
 
 SHORTEST_SECONDS = 60.0
@@ -284,9 +284,9 @@ def replay(
 
     tilebase reach replay 3x3 RRRDRDUDURRL --deterministic --record game.svg
     """
-    from tilebase.pictures.vector import draw_svg
+    from tilebase.pictures.drawing import write_svg
 
-    show = shown.checked(PICTURES, plotted=False)
+    show = shown.checked(DRAWINGS)
     game = replay_moves(size, moves, drops=drops, **vars(play))
     words = ["start", *(moves_text(game.rules, (move,)) or "drop" for move in game.moves)]
     rows = [
@@ -295,7 +295,7 @@ def replay(
     ]
 
     document, rules = game.as_dict() | {"positions": rows}, _rules_text(game.rules)
-    show.write(rows, document, game=rules, draw=lambda _, file: draw_svg(game.strip(), file))
+    show.write(rows, document, game=rules, draw=lambda _, file: write_svg(game.strip(), file))
     return 0
 
 

@@ -17,7 +17,7 @@ from tilebase.errors import MissingExtraError, UsageError
 from tilebase.files.source import check_output
 from tilebase.pictures import PICTURES
 from tilebase.runtime.measured import COMMAND
-from tilebase.runtime.storage import atomic_file
+from tilebase.runtime.storage import atomic_file, write_whole
 from tilebase.runtime.system import library_errors
 
 if TYPE_CHECKING:
@@ -91,8 +91,11 @@ def _metadata(form: str) -> dict[str, str | None]:
     return names[form]
 
 
-def with_metadata(svg: str) -> str:
-    """Return an SVG document that names the program, its version and the command as matplotlib does."""
+def write_svg(svg: str, file: Path) -> None:
+    """Write an SVG document that names the program, its version and the command as matplotlib does.
+
+    Raises `StorageError`.
+    """
     told = _metadata("svg")
     names = {one: escape(str(told[one])) for one in ("Creator", "Description")}
     about = (
@@ -102,7 +105,7 @@ def with_metadata(svg: str) -> str:
         f"<dc:creator><cc:Agent><dc:title>{names['Creator']}</dc:title></cc:Agent></dc:creator>"
         "</cc:Work></rdf:RDF></metadata>"
     )
-    return svg.replace("</title>", f"</title>{about}", 1)
+    write_whole(file, svg.replace("</title>", f"</title>{about}", 1))
 
 
 def check_path(path: Path | str) -> Path:
