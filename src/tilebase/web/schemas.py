@@ -19,6 +19,11 @@ def record(required: dict[str, Schema]) -> Schema:
     }
 
 
+def members(schema: Schema, names: str) -> dict[str, Schema]:
+    """Return members of one form."""
+    return dict.fromkeys(names.split(), schema)
+
+
 def array(items: Schema) -> Schema:
     """Return an array of items of one form."""
     return {"type": "array", "items": items}
@@ -32,6 +37,11 @@ def nullable(schema: Schema) -> Schema:
 def one_of(*words: str) -> Schema:
     """Return one of some words."""
     return {"type": "string", "enum": list(words)}
+
+
+def by_name(schema: Schema) -> Schema:
+    """Return an object with members of one form under any names."""
+    return {"type": "object", "additionalProperties": schema}
 
 
 def component(name: str) -> Schema:
@@ -48,18 +58,21 @@ CELLS = array(TEXT)
 DIRECTION = one_of("left", "right", "up", "down", "front", "back")
 STATE = one_of("play", "won", "lost", "ended")
 
+VALUE = component("Value")
 _BOARD = {"board": TEXT, "cells": CELLS}
 _DESCRIBED = {**_BOARD, "sum": WHOLE, "largest": WHOLE}
+_ANSWER = members(TEXT, "table board meaning") | {
+    "value": nullable(VALUE),
+    "best": array(DIRECTION),
+    "notes": array(TEXT),
+    "orientation": nullable(TEXT),
+}
 
 PROGRESS = nullable(record({"text": TEXT, "fraction": NUMBER}))
 COMPONENTS: dict[str, Schema] = {
     "Problem": record(
-        {
-            "type": TEXT,
-            "title": TEXT,
-            "status": WHOLE,
-            "detail": {"type": "string", "description": "One sentence."},
-        }
+        members(TEXT, "type title")
+        | {"status": WHOLE, "detail": {"type": "string", "description": "One sentence."}}
     ),
     "Value": {
         "type": "object",
@@ -75,33 +88,22 @@ COMPONENTS: dict[str, Schema] = {
         "required": ["kind", "text", "short"],
     },
     "Served": record(
-        {
-            "name": TEXT,
+        members(TEXT, "name game shape")
+        | {
             "kind": one_of("table", "winning set", "certificate"),
             "state": one_of("ready", "solving", "failed"),
-            "game": TEXT,
-            "shape": TEXT,
             "progress": PROGRESS,
             "problem": nullable(TEXT),
         }
     ),
     "Solvable": record(
-        {
-            "name": TEXT,
-            "formation": nullable(TEXT),
-            "shape": TEXT,
-            "picture": nullable(TEXT),
-            "free": WHOLE,
-            "goal": WHOLE,
-            "chance": nullable(TEXT),
-            "positions": TEXT,
+        members(TEXT, "name shape positions time disk command")
+        | members(nullable(TEXT), "formation picture chance problem")
+        | members(WHOLE, "free goal")
+        | {
             "seconds": NUMBER,
-            "time": TEXT,
-            "disk": TEXT,
-            "problem": nullable(TEXT),
             "equal": TRUE,
             "state": one_of("new", "begun", "solving", "ready", "failed"),
-            "command": TEXT,
         }
     ),
     "Game": {
@@ -111,45 +113,37 @@ COMPONENTS: dict[str, Schema] = {
             "name": TEXT,
             "shape": array(WHOLE),
             "lines": {
-                "type": "object",
                 "description": "By direction: the stretches of cells along which tiles slide to the first.",
-                "additionalProperties": array(array(WHOLE)),
+                **by_name(array(array(WHOLE))),
             },
             "objectives": array(FREE),
-            "start": {"type": "object", "additionalProperties": component("Value")},
+            "start": by_name(VALUE),
         },
         "required": ["name", "kind", "shape", "lines", "objectives", "start"],
     },
     "Slide": record(
-        {
+        members(TRUE, "mistake best merges_large")
+        | _BOARD
+        | {
             "direction": DIRECTION,
-            **_BOARD,
-            "value": nullable(component("Value")),
+            "value": nullable(VALUE),
             "loss": nullable(NUMBER),
             "loss_text": nullable(TEXT),
-            "mistake": TRUE,
-            "best": TRUE,
             "ends": one_of("", "won", "ended"),
-            "merges_large": TRUE,
         }
     ),
     "Position": record(
-        {
-            "table": TEXT,
-            **_DESCRIBED,
+        _ANSWER
+        | _DESCRIBED
+        | {
             "state": STATE,
-            "meaning": TEXT,
-            "value": nullable(component("Value")),
             "cost": TRUE,
-            "best": array(DIRECTION),
             "slides": array(component("Slide")),
-            "refused": {"type": "object", "additionalProperties": TEXT},
+            "refused": by_name(TEXT),
             "goal_cells": array(WHOLE),
             "large_tiles": nullable(array(WHOLE)),
-            "orientation": nullable(TEXT),
             "read_as": nullable(TEXT),
-            "others": array(component("Value")),
-            "notes": array(TEXT),
+            "others": array(VALUE),
             "problem": nullable(TEXT),
         }
     ),
@@ -159,17 +153,10 @@ COMPONENTS: dict[str, Schema] = {
             **_DESCRIBED,
             "spawns": array(
                 record(
-                    {
-                        "cell": WHOLE,
-                        "tile": WHOLE,
-                        "probability": NUMBER,
-                        "fraction": TEXT,
-                        **_BOARD,
-                        "value": nullable(component("Value")),
-                        "state": STATE,
-                        "worst": TRUE,
-                        "best": TRUE,
-                    }
+                    members(WHOLE, "cell tile")
+                    | members(TRUE, "worst best")
+                    | _BOARD
+                    | {"probability": NUMBER, "fraction": TEXT, "value": nullable(VALUE), "state": STATE}
                 )
             ),
         }
@@ -186,32 +173,13 @@ COMPONENTS: dict[str, Schema] = {
 TABLES = record({"version": TEXT, "library": TRUE, "tables": array(component("Served"))})
 REVIEWING = record({"progress": PROGRESS})
 LIBRARY = record(
-    {
-        "folder": nullable(TEXT),
-        "token": nullable(TEXT),
-        "failed": nullable(TEXT),
-        "busy": nullable(TEXT),
-        "kept": {"type": "object", "additionalProperties": TEXT},
-        "tables": array(component("Solvable")),
-    }
+    members(nullable(TEXT), "folder token failed busy")
+    | {"kept": by_name(TEXT), "tables": array(component("Solvable"))}
 )
 FITTING = record(
     {
-        "answers": array(
-            record(
-                {
-                    "table": TEXT,
-                    "game": TEXT,
-                    "board": TEXT,
-                    "meaning": TEXT,
-                    "value": nullable(component("Value")),
-                    "best": array(DIRECTION),
-                    "notes": array(TEXT),
-                    "orientation": nullable(TEXT),
-                }
-            )
-        ),
-        "others": {"type": "object", "additionalProperties": TEXT},
+        "answers": array(record(_ANSWER | {"game": TEXT})),
+        "others": by_name(TEXT),
         "fits": array(component("Solvable")),
         "problem": nullable(TEXT),
     }
@@ -220,20 +188,15 @@ ANSWERS = record({"answers": array({"anyOf": [component("Position"), record({"pr
 PLAYED = record(
     {
         "record": component("Record"),
-        "moves": array(record({"board": TEXT, "slide": DIRECTION, "value": component("Value")})),
+        "moves": array(record({"board": TEXT, "slide": DIRECTION, "value": VALUE})),
         "end": one_of("", "won", "lost", "ended"),
     }
 )
 REVIEW: Schema = {
     "type": "object",
     "properties": {
-        "form": TEXT,
-        "meaning": TEXT,
-        "positions": WHOLE,
-        "reviewed": WHOLE,
-        "unknown": WHOLE,
-        "agreed": WHOLE,
-        "mistakes": WHOLE,
+        **members(TEXT, "form meaning"),
+        **members(WHOLE, "positions reviewed unknown agreed mistakes longest_run"),
         "mistake_from": {
             "type": "number",
             "description": "The part of the value that a mistake loses at least.",
@@ -241,28 +204,18 @@ REVIEW: Schema = {
         "agreement": nullable(NUMBER),
         "total_loss": NUMBER,
         "mean_loss": nullable(NUMBER),
-        "longest_run": WHOLE,
         "moves": array(FREE),
         "drops": array(WHOLE),
-        "endgames": array(record({"table": TEXT, "first": WHOLE, "last": WHOLE})),
+        "endgames": array(record({"table": TEXT, **members(WHOLE, "first last")})),
     },
     "required": ["form", "meaning", "positions", "reviewed", "unknown", "agreed", "moves", "drops"],
 }
-LAYERS = record({"layers": array(record({"sum": WHOLE, "positions": WHOLE}))})
+LAYERS = record({"layers": array(record(members(WHOLE, "sum positions")))})
 LAYER = record(
     {
-        "sum": WHOLE,
-        "positions": WHOLE,
-        "read": WHOLE,
+        **members(WHOLE, "sum positions read"),
         "histogram": record({"edges": array(NUMBER), "counts": array(WHOLE)}),
         "by_largest": array(record({"tile": WHOLE, "positions": WHOLE, "mean": NUMBER})),
     }
 )
-DIAGRAM = record(
-    {
-        "svg": TEXT,
-        "boards": {"type": "object", "additionalProperties": TEXT},
-        "whole": TRUE,
-        "board": nullable(TEXT),
-    }
-)
+DIAGRAM = record({"svg": TEXT, "boards": by_name(TEXT), "whole": TRUE, "board": nullable(TEXT)})
