@@ -16,10 +16,9 @@ import json
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import cached_property, partial
 from http import HTTPStatus
-from importlib.resources import files
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -135,8 +134,8 @@ def make_app(collection: Collection, *, rate: float = RATE, hosts: Sequence[str]
         for path, operations in paths.items()
     ]
     described = to_json(description()).encode()
-    routes.append(Route("/api/openapi.json", _fixed(_Asset(described, "application/json"))))
-    routes += [Route(path, _fixed(asset)) for path, asset in _page().items()]
+    routes.append(Route("/api/openapi.json", _fixed(described, "application/json")))
+    routes += [Route(path, file) for path, file in _page().items()]
     app = Starlette(
         routes=routes,
         exception_handlers={HTTPException: _http_problem, Exception: _unexpected},  # type: ignore[dict-item]
@@ -285,46 +284,34 @@ def _is_foreign(request: Request, host: str) -> bool:
 
 # -- the page ----------------------------------------------------------------------------------------
 
-
-@dataclass(frozen=True)
-class _Asset:
-    """A file that is served as it is."""
-
-    content: bytes
-    media_type: str
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def _page() -> dict[str, _Asset]:
-    """Return the files of the page by their addresses."""
-    found: dict[str, _Asset] = {}
-    folder = files("tilebase.web") / "explorer"
-    waiting = [("", folder)]
-    while waiting:
-        before, part = waiting.pop()
-        for entry in part.iterdir():
-            if entry.is_dir():
-                waiting.append((f"{before}{entry.name}/", entry))
-            else:
-                media = TYPES.get(Path(entry.name).suffix, "application/octet-stream")
-                found[f"/{before}{entry.name}"] = _Asset(entry.read_bytes(), media)
-    found["/"] = found["/index.html"]
-    return found
+def _page() -> dict[str, Endpoint]:
+    """Return what answers with the files of the page, by their addresses."""
+    with as_file(files("tilebase.web") / "explorer") as folder:
+        found = {
+            f"/{file.relative_to(folder).as_posix()}": _fixed(
+                file.read_bytes(), TYPES.get(file.suffix, "application/octet-stream")
+            )
+            for file in folder.rglob("*")
+            if file.is_file()
+        }
+    return {**found, "/": found["/index.html"]}
 
 
-def _fixed(asset: _Asset) -> Callable[[Request], Awaitable[Response]]:
-    """Answers with an asset, compressed if the client takes that, or says that it has not changed."""
-    small = gzip.compress(asset.content, 9, mtime=0)
-    tag = f'"{hashlib.sha256(asset.content).hexdigest()[:32]}"'
+def _fixed(content: bytes, media_type: str) -> Endpoint:
+    """Answers with a file, compressed if the client takes that, or says that it has not changed."""
+    small = gzip.compress(content, 9, mtime=0)
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
     async def answer(request: Request) -> Response:
         headers = {**SECURITY, "ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=headers)
-        content = asset.content
         if "gzip" in request.headers.get("accept-encoding", ""):
-            headers["Content-Encoding"] = "gzip"
-            content = small
-        return Response(content, 200, headers, media_type=asset.media_type)
+            return Response(small, 200, headers | {"Content-Encoding": "gzip"}, media_type=media_type)
+        return Response(content, 200, headers, media_type=media_type)
 
     return answer
 
