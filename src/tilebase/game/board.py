@@ -298,8 +298,11 @@ def drawing_size(shape: Sequence[int]) -> tuple[int, int]:
     return planes * (shape[-1] * (CELL + GAP) + GAP + PLANE_GAP) - PLANE_GAP, shape[-2] * (CELL + GAP) + GAP
 
 
-def drawing(shape: Sequence[int], text: str, scale: float) -> str:
-    """Draw a board of a shape from its text, as `Board.svg` does; the planes are side by side."""
+def drawing(shape: Sequence[int], text: str, scale: float, *, digits: int = 46) -> str:
+    """Draw a board of a shape from its text, as `Board.svg` does; the planes are side by side.
+
+    `digits` is the font size of what does not fill its cell.
+    """
     width, height = drawing_size(shape)
     rows, columns = shape[-2:]
     parts = []
@@ -309,7 +312,7 @@ def drawing(shape: Sequence[int], text: str, scale: float) -> str:
         if not row and not column:
             ground = columns * (CELL + GAP) + GAP
             parts.append(f'<rect x="{left}" width="{ground}" height="{height}" rx="10" fill="{GRID}"/>')
-        parts.append(_svg_cell(word, left + GAP + column * (CELL + GAP), GAP + row * (CELL + GAP)))
+        parts.append(_svg_cell(word, left + GAP + column * (CELL + GAP), GAP + row * (CELL + GAP), digits))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {height}" '
         f'width="{width * scale:g}" height="{height * scale:g}" '
@@ -318,7 +321,7 @@ def drawing(shape: Sequence[int], text: str, scale: float) -> str:
     )
 
 
-def _svg_cell(word: str, x: int, y: int) -> str:
+def _svg_cell(word: str, x: int, y: int, digits: int) -> str:
     if word == "#":
         return _svg_wall(x, y)
     empty = word == "0"
@@ -327,7 +330,7 @@ def _svg_cell(word: str, x: int, y: int) -> str:
     if empty:
         return square
     # A digit is 0.56 of the font size wide; the text may fill 0.82 of the cell.
-    height = min(46, round(0.82 * CELL / (0.56 * len(word))))
+    height = min(digits, round(0.82 * CELL / (0.56 * len(word))))
     baseline = y + CELL / 2 + 0.36 * height
     return square + (
         f'<text x="{x + CELL // 2}" y="{baseline:g}" font-size="{height}" fill="{ink_color(fill)}">'

@@ -5,19 +5,18 @@ It is SVG that stands alone, without scripts; the same game always gives the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from tilebase.errors import UsageError
-from tilebase.game.board import DARK, EMPTY, GRID, ink_color, tile_color
+from tilebase.game.board import CELL, DARK, GAP, drawing, drawing_size
 from tilebase.patterns.moves import replay
 from tilebase.patterns.rules import Drop, Move, Position, Rules
 
 PAPER = "#fbf8f3"
 """The ground of a picture, so that it can stand on a dark page."""
-FONT = "Clear Sans, Helvetica Neue, Helvetica, Arial, sans-serif"
 MOST_MOVES = 2_000
-MOST_SQUARES = 200_000
-"""The most cells of all boards of a strip together."""
+MOST_SQUARES = 40_000
+"""The most cells of all boards of a strip together: a file of at most 8 MB."""
 MOST_CELLS = 2_500
 """The most cells of one board."""
 STRIP_WIDTH = 1010
@@ -47,87 +46,38 @@ def draw_strip(rules: Rules, moves: Sequence[Move]) -> str:
             f"a strip of {len(shown):,} boards of {rules} is too large: it may have "
             f"{MOST_SQUARES // rules.cells:,} of them; draw fewer moves"
         )
-    scale = Scale(rules, 30 if rules.columns <= 5 else 20 if rules.columns <= 8 else 16)
-    step, rise = scale.width + 16, scale.height + 30
-    rows = -(-len(shown) // max(1, (STRIP_WIDTH - 16) // step))
+    scale = (30 if rules.columns <= 5 else 20 if rules.columns <= 8 else 16) / CELL
+    width, height = (scale * length for length in drawing_size((rules.rows, rules.columns)))
+    step, rise = width + 16, height + 30
+    rows = -(-len(shown) // max(1, int((STRIP_WIDTH - 16) / step)))
     columns = -(-len(shown) // rows)  # rows of about one length
-    parts = [scale.definitions(positions)]
+    parts = []
     for at, number in enumerate(shown):
         row, column = divmod(at, columns)
-        move = moves[number]
+        x, y, move = 16 + column * step, 26 + row * rise, moves[number]
         slide = moves[number - 1] if isinstance(move, Drop) and number else move
         word = f"{at + 1}. {slide}" if isinstance(slide, str) else f"{at + 1}."
-        corner = f"translate({16 + column * step} {26 + row * rise})"
-        parts.append(f'<g transform="{corner}"><text x="0" y="-7" class="n">{word}</text><use href="#b"/>')
-        parts[-1] += _strip_board(scale, move, positions[number + 1])
-    size = 16 + columns * step, 8 + rows * rise
-    drops = sum(isinstance(move, Drop) for move in moves)
-    return _document(*size, f"{rules}: a game of {len(moves) - drops} slides and {drops} drops", parts)
-
-
-def _strip_board(scale: Scale, move: Move, position: Position) -> str:
-    """Return the tiles of one board of a strip, that after `move`."""
-    parts = []
-    for cell, exponent in enumerate(position):
-        if exponent:
-            left, top = scale.middle(cell)
-            parts.append(f'<use href="#t{exponent}" x="{left}" y="{top}"/>')
-    if isinstance(move, Drop):
-        left, top = scale.middle(move.cell)
-        parts.append(f'<use href="#n" x="{left}" y="{top}"/>')
-    return "".join([*parts, "</g>"])
-
-
-class Scale:
-    """The lengths of a board whose cells have a side of so many pixels."""
-
-    def __init__(self, rules: Rules, side: int) -> None:
-        self.rules, self.side = rules, side
-        self.gap = max(2, side // 10)
-        self.ring = max(2, side // 12)
-        self.width = rules.columns * (side + self.gap) + self.gap
-        self.height = rules.rows * (side + self.gap) + self.gap
-
-    def middle(self, cell: int) -> tuple[int, int]:
-        """Return the middle of a cell."""
-        row, column = divmod(cell, self.rules.columns)
-        step = self.side + self.gap
-        return self.gap + column * step + self.side // 2, self.gap + row * step + self.side // 2
-
-    def definitions(self, positions: Iterable[Position]) -> str:
-        """Return the empty board ``b``, the tiles ``t1``, ``t2`` ..., and the frame ``n`` of a new tile."""
-        exponents = sorted({value for position in positions for value in position if value})
-        tiles = "".join(f'<g id="t{exponent}">{self._tile(exponent)}</g>' for exponent in exponents)
-        half, ring = self.side // 2, self.ring
-        frame = (
-            f'<rect id="n" x="{ring / 2 - half:g}" y="{ring / 2 - half:g}" width="{self.side - ring}" '
-            f'height="{self.side - ring}" rx="{self.side // 10}" fill="none" stroke="{DARK}" '
-            f'stroke-width="{ring}"/>'
-        )
-        squares = "".join(self._square(*self.middle(cell), EMPTY) for cell in range(self.rules.cells))
-        back = f'<rect width="{self.width}" height="{self.height}" rx="{self.gap + 2}" fill="{GRID}"/>'
-        return f'<defs><g id="b">{back}{squares}</g>{tiles}{frame}</defs>'
-
-    def _square(self, x: int, y: int, fill: str) -> str:
-        half = self.side // 2
-        return (
-            f'<rect x="{x - half}" y="{y - half}" width="{self.side}" height="{self.side}" '
-            f'rx="{self.side // 10}" fill="{fill}"/>'
-        )
-
-    def _tile(self, exponent: int) -> str:
-        word, fill = str(1 << exponent), tile_color(exponent)
-        # A digit is 0.56 of the font size wide; the text may fill 0.82 of the cell.
-        size = min(round(self.side * 0.62), round(0.82 * self.side / (0.56 * len(word))))
-        return self._square(0, 0, fill) + (
-            f'<text y="{0.36 * size:.3g}" font-size="{size}" fill="{ink_color(fill)}">{word}</text>'
-        )
-
-
-def _document(width: int, height: int, title: str, parts: Iterable[str]) -> str:
+        parts.append(f'<text x="{x:g}" y="{y - 7:g}" font-size="13" fill="{DARK}">{word}</text>')
+        board = _board(rules, move, positions[number + 1], scale)
+        parts.append(board.replace("<svg ", f'<svg x="{x:g}" y="{y:g}" ', 1))
+    drops, whole, high = sum(isinstance(move, Drop) for move in moves), 16 + columns * step, 8 + rows * rise
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" font-family="{FONT}" font-weight="bold" text-anchor="middle">'
-        f"<title>{title}</title><style>.n{{font-size:13px;text-anchor:start;fill:{DARK}}}</style>"
-        f'<rect width="{width}" height="{height}" rx="8" fill="{PAPER}"/>{chr(10).join(parts)}</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole:g} {high:g}" width="{whole:g}" '
+        f'height="{high:g}" role="img" font-family="Helvetica, Arial, sans-serif" font-weight="bold">'
+        f"<title>{rules}: a game of {len(moves) - drops} slides and {drops} drops</title>"
+        f'<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>{chr(10).join(parts)}</svg>\n'
     )
+
+
+def _board(rules: Rules, move: Move, position: Position, scale: float) -> str:
+    """Return the board after `move`."""
+    board = drawing((rules.rows, rules.columns), rules.text(position), scale, digits=62)
+    if not isinstance(move, Drop):
+        return board
+    line = 2 / scale
+    left, top = (GAP + at * (CELL + GAP) + line / 2 for at in divmod(move.cell, rules.columns)[::-1])
+    frame = (
+        f'<rect x="{left:g}" y="{top:g}" width="{CELL - line:g}" height="{CELL - line:g}" rx="6" fill="none" '
+        f'stroke="{DARK}" stroke-width="{line:g}"/>'
+    )
+    return board.replace("</svg>", f"{frame}</svg>")
