@@ -86,8 +86,8 @@ def row_picture(length: int) -> Picture:
     nodes = [board_node(game, row, -left(row)) for row in sorted(steps)]
     edges = [
         Edge(state_name(game, row), state_name(game, after), dashed=game.sum(row) == game.sum(after))
-        for row, later in steps.items()
-        for after in sorted(later)
+        for row in sorted(steps)
+        for after in sorted(steps[row])
     ]
     legend = (
         f"rows of {length} that can become 2 4 2 4 ... by slides along them, up to reflection",
