@@ -20,7 +20,7 @@ from tilebase.game.symmetry import canonical
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded
-from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy, compare, cost_of, judge, value_error
+from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy, compare, cost_of, judge, visited_states
 from tilebase.policies.distributions import distributions
 from tilebase.policies.judging import Judgement
 from tilebase.policies.simulation import CONFIDENCE, binomial_interval
@@ -167,7 +167,7 @@ def test_agents_that_do_not_repeat_their_answers(table, form, symmetry):
         lambda: judge(table, policy, symmetry=symmetry),
         lambda: compare(table, {"random": "random", "mine": policy}, symmetry=symmetry),
         lambda: evaluate(table, policy, symmetry=symmetry),
-        lambda: value_error(table, lambda boards: np.zeros(len(boards)), weights=policy, symmetry=symmetry),
+        lambda: list(visited_states(TableArrays(table), policy, symmetry=symmetry)),
     ]
     if form == "board":
         ways += [lambda: evaluate(table, policy), lambda: distributions(table, policy, of=["tile"])]
@@ -535,7 +535,6 @@ def test_functions_say_by_their_arguments_how_they_are_asked(table):
     exact = judge(table, first, symmetry="none").value
     folder = table.location.name
     assert judge(folder, first_slide, symmetry="none").value == exact
-    assert value_error(folder, lambda boards: np.zeros(len(boards))).states
 
 
 @pytest.mark.parametrize(
@@ -583,45 +582,11 @@ def test_the_command(table, folder, capsys, printed):
     assert "judge it with --symmetry none" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("label", ["win", "loss"])
-def test_errors_of_a_value_function(table, label):
-    arrays = TableArrays(table, label)
-
-    def guess(boards: Any) -> Any:
-        return boards.reshape(len(boards), -1).max(axis=1) / 8
-
-    found = value_error(table, guess, objective=label, batch=100)
-    states = arrays.to_arrays("states")
-    live = states["allowed"].any(axis=1)
-    boards, values = arrays.boards.unpack(states["keys"][live]), states["value"][live]
-    errors = guess(boards) - values
-    assert found.states == len(errors)
-    assert found.bias == pytest.approx(errors.mean())
-    assert found.absolute == pytest.approx(np.abs(errors).mean())
-    assert found.squared == pytest.approx((errors**2).mean() ** 0.5)
-    assert abs(found.largest) == np.abs(errors).max()
-    most = guess(found.board.to_numpy(exponents=True)[None])[0]
-    assert most - float(table.probe(found.board, label).value) == pytest.approx(found.largest)
-    weights, sizes = np.array(list(found.by_sum.values())).T
-    assert (weights * sizes).sum() / weights.sum() == pytest.approx(found.absolute)
-
-
-def test_errors_by_visits(table):
-    """The states that a policy meets, by how often; a function that is exact has no error."""
-    arrays, noise = TableArrays(table), np.random.default_rng(0)
-    judged = judge(table, first, symmetry="none", keep=True)
-    visits, values = (
-        np.concatenate([getattr(one, name) for one in judged.layers]) for name in ("visits", "value")
-    )
-    found = value_error(table, lambda boards: np.zeros(len(boards)), weights=first, symmetry="none")
-    assert found.absolute == pytest.approx((visits * values).sum() / visits.sum())
-    assert found.bias == pytest.approx(-found.absolute)
-    assert value_error(table, lambda boards: arrays.probe(boards).value, weights="optimal").squared == 0
-    for function, message in (
-        (lambda b: noise.random(len(b)), "answers otherwise when it is asked again .* such as dropout"),
-        (lambda _: np.zeros(1), r"answers an array \[1\] of float64; \d+ boards need \d+ numbers"),
-        (lambda b: np.full(len(b), np.nan), "the value function answers NaN"),
-        (lambda _: 1 / 0, r"the value function fails on .*: ZeroDivisionError"),
-    ):
-        with pytest.raises(UsageError, match=message):
-            value_error(table, function)
+def test_visited_states(table):
+    """The states that a policy meets, as `judge` keeps them; of optimal play, which loses nothing."""
+    arrays = TableArrays(table)
+    kept = judge(table, first, symmetry="none", keep=True).layers
+    for one, layer in zip(visited_states(arrays, first, symmetry="none"), kept, strict=True):
+        for name in ("keys", "visits", "value"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(layer, name))
+    assert not any(one.loss.any() for one in visited_states(arrays))

@@ -32,7 +32,7 @@ from tilebase.datasets import benchmark
 from tilebase.envs import GameEnv, GameVectorEnv, OracleInfo, VectorOracleInfo
 from tilebase.errors import MissingBoardError
 from tilebase.patterns.reach import Reach, reach
-from tilebase.policies import ArrayPolicy, Comparison, as_policy, compare, judge, value_error
+from tilebase.policies import ArrayPolicy, Comparison, as_policy, compare, judge
 from tilebase.questions.limits import search_limits
 
 
@@ -108,18 +108,12 @@ def first(boards: npt.NDArray[np.uint8], allowed: npt.NDArray[np.bool_]) -> npt.
     return chosen
 
 
-def tiles(boards: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-    """A value function of many boards."""
-    return np.asarray(boards.max(axis=(1, 2)) / 5, dtype=np.float64)
-
-
 def agents(folder: str) -> tuple[float, float, Comparison]:
     """What agents are worth: the value and the score of one, and several."""
     with open_table(folder) as table:
         policy: ArrayPolicy = as_policy(first, table.game, actions="pgx", observation="pgx")
         judged = judge(table, policy, symmetry="none", threads=1)
         score: float = benchmark("2x2-32-win").score(judged.value)
-        score += value_error(table, tiles, weights=policy, symmetry="none").absolute
         return judged.worst[0].regret, score, compare(table, {"mine": policy}, symmetry="none")
 
 
