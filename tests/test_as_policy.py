@@ -438,34 +438,6 @@ def test_values_under_an_agent_are_probed(table, symmetry):
         judge(table, "random").probe(starts)
 
 
-def test_a_pair_of_agents(table):
-    """The difference of their values is that of their regrets, state by state."""
-    found = compare(table, {"mine": first, "best": table}, symmetry="none", keep=True)
-    pair = found.pair("mine", "best", most=10**6)
-    mine, best = found.judged["mine"], found.judged["best"]
-    assert pair.difference == pytest.approx(mine.value - best.value)
-    shared = set(mine.visited.keys.tolist()) & set(best.visited.keys.tolist())
-    assert pair.shared == len(shared) > len(pair.rows) == pair.otherwise
-    assert f"they choose otherwise  {pair.otherwise:,} (" in str(pair)
-    alone = sum(lost for key, lost in zip(mine.visited.keys, mine.lost, strict=True) if key not in shared)
-    assert pair.apart - alone == pytest.approx(pair.difference, rel=1e-9)
-    visits = dict(zip(mine.visited.keys.tolist(), mine.visited.visits.tolist(), strict=True))
-    weights = [visits[GAME.pack(GAME.parse(row["board"]))] for row in pair.rows]
-    alike = [sum(min(row["mine"].get(d, 0), p) for d, p in row["best"].items()) for row in pair.rows]
-    assert max(alike) < 1
-    apart = np.dot(1 - np.array(alike), weights) / sum(visits[key] for key in shared)
-    assert pair.agreement == pytest.approx(1 - apart)
-    for row, weight in zip(pair.rows[:5], weights, strict=False):
-        answer = table.probe(row["board"])
-        mean = sum(row["mine"].get(one.direction, 0) * float(one.value) for one in answer.slides)
-        assert row["mine regret"] == pytest.approx(weight * (float(answer.value) - mean), abs=1e-12)
-        assert set(row["best"]) == set(answer.best)
-    with pytest.raises(UsageError, match="no agent is named 'yours': the agents are "):
-        found.pair("mine", "yours")
-    same = found.pair("best", "best")
-    assert (same.difference, same.apart, round(same.agreement, 12)) == (0, 0, 1)
-
-
 def test_agents_of_the_example():
     """examples/judge_agents.py: those that need no package; the others run in tests/packages/recipes.py."""
     names = runpy.run_path(str(ROOT / "examples" / "judge_agents.py"))
@@ -503,6 +475,8 @@ def test_agents_are_compared(table):
     values = [f"{name} {found.judged[name].text}" for name in ("best", "random", "mine")]
     ends = f"optimum {mine.start}, random {digits_text(found.random)}"
     assert repr(found) == f"<Comparison: {', '.join(values)}; {ends}>"
+    with pytest.raises(UsageError, match="no agent is named 'yours': the agents are "):
+        found.score("yours")
     for wrong in ({}, [first]):
         with pytest.raises(UsageError, match="name at least one policy to compare, as"):
             compare(table, wrong)

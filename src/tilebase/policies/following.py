@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -12,9 +11,7 @@ import numpy.typing as npt
 
 from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, Slid, TableArrays, by_sum
 from tilebase.errors import UsageError
-from tilebase.objectives.numbers import digits_text, share_text
 from tilebase.policies.asking import SUM_ERROR, ArrayPolicy, as_policy
-from tilebase.runtime.rows import table_text
 from tilebase.sparse.flow import Walk, even
 
 Symmetry: TypeAlias = Literal["canonical", "check", "none"]
@@ -107,47 +104,6 @@ class Frame(NamedTuple):
     visits: Floats
     chances: Floats
     found: Any
-
-
-@dataclass(frozen=True)
-class Pair:
-    """How two agents differ on one table.
-
-    Attributes
-    ----------
-    difference:
-        The value of the first less that of the second, or of a cost the reverse.
-    shared:
-        In how many states games of both slide.
-    otherwise:
-        In how many of these states they choose otherwise, each counted once.
-    agreement:
-        In these, 1 less the total variation distance of their slides: the mean over the visits of the first.
-    apart:
-        The part of `difference` that arises in shared states.  The rest is in states that only one meets.
-    rows:
-        The shared states in which they slide otherwise, and their regrets differ most: board, what each
-        chooses, and the regret of each.
-    """
-
-    difference: float
-    shared: int
-    otherwise: int
-    agreement: float
-    apart: float
-    rows: list[dict[str, Any]]
-
-    def __str__(self) -> str:
-        """Return the numbers as a table."""
-        share = f" ({share_text(self.otherwise / self.shared)})" if self.shared else ""
-        numbers = {
-            "difference": digits_text(self.difference),
-            "of it in shared states": digits_text(self.apart),
-            "shared states": f"{self.shared:,}",
-            "in which they choose otherwise": f"{self.otherwise:,}{share}",
-            "agreement, by visits": digits_text(self.agreement),
-        }
-        return table_text([{"": name, "pair": number} for name, number in numbers.items()])
 
 
 class Optimal:
