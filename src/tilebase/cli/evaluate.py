@@ -33,8 +33,8 @@ class AgentOptions:
     states: Annotated[
         int | None,
         Parameter(
-            help="Refuse a function that can reach more states. Default: 2,000,000 with --distribution, "
-            "--meets or a table that lacks boards, where a state takes 1 kB of memory."
+            help="Refuse a function that can reach more states. Default: 2,000,000 with --distribution or "
+            "--meets, where a state takes 1 kB of memory."
         ),
     ] = None
     symmetry: Annotated[
@@ -158,8 +158,7 @@ def evaluate(
             guide = as_policy(find_policy(policy), opened.game, asked=agent.asked)
             guide.name = policy
     if ended:
-        from tilebase.policies.distributions import distributions
-        from tilebase.policies.evaluation import MOST_STATES
+        from tilebase.policies.distributions import MOST_STATES, distributions
 
         names = ends.distribution.split(",") if ends.distribution else ()
         with counting_progress() as progress:
@@ -181,7 +180,7 @@ def evaluate(
         with open_table(table) as opened:
             guide, allowed = find_policy(guide), Allowance.of(**run.use())
             symmetry = agent.symmetry or ("check" if agent.returns else None)
-            row = policies.expected_cost(opened, guide, allowed, agent.states, sample.games, symmetry).row()
+            row = policies.expected_cost(opened, guide, allowed, sample.games, symmetry).row()
         return show.plan(row, game=opened.game)
     with counting_progress() as progress:
         found = policies.evaluate(
@@ -200,10 +199,9 @@ def evaluate(
         rows.append({"": "games", title: f"{found.games:,}"})
     if found.interval is not None:
         rows.append({"": f"to win, {_sure()} % sure", title: ends_text(*found.interval)})
-    if found.states is not None:
-        how = "up to symmetry" if found.judged is not None and found.judged.turned else "without symmetry"
-        rows.append({"": f"live states reached, {how}", title: f"{found.states:,}"})
     if found.judged is not None:
+        how = "up to symmetry" if found.judged.turned else "without symmetry"
+        rows.append({"": f"live states reached, {how}", title: f"{found.states:,}"})
         rows.append({"": "best slides", title: found.judged.optimal_text})
         rows += [
             {"": "costs most", title: f"{one.statement}: {digits_text(one.regret)}"}

@@ -317,12 +317,12 @@ def judging(
     )  # fmt: skip
 
 
-def calling(game: Game, states: float, state_bytes: int) -> Estimate:
-    """Return the estimate for evaluating a function that reaches at most a number of states."""
+def calling(game: Game, states: float) -> Estimate:
+    """Return the estimate for evaluating a function by games that reach at most a number of states."""
     reached = int(min(states, sum(boards_by_sum(game).values())))
     return Estimate(
         "evaluating a function in", game, reached, reached, "states", seconds("call", reached),
-        1, OVERHEAD + int(state_bytes * reached), 0.0, upper=True,
+        1, OVERHEAD, 0.0, upper=True,
     )  # fmt: skip
 
 

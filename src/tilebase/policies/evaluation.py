@@ -7,11 +7,8 @@ boards differently.  So `policies.judging` judges it without symmetry, unless `s
 with turned boards, in games of any size; as it does a policy that is asked for many boards at once
 (`tilebase.policies.as_policy`).
 
-With a thinned table or one of all boards, a callable is evaluated by the rules alone, over the states that it
-can reach, which is for small games.  After it has reached some ten thousand states, the number of all states
-that it can reach is estimated from the share of all boards in these layers.  A policy reaches a smaller share
-of the boards with a large sum than of those with a small sum.  So a policy is refused only if the estimate is
-three times too large.  For a refused policy, random games give a mean and its standard error.
+The table has to hold all states that a callable meets.  For too many states, or a table that lacks some,
+random games give a mean and its standard error.
 """
 
 from __future__ import annotations
@@ -26,9 +23,9 @@ from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 
-from tilebase.arrays import Floats, GameArrays, Keys, Slid
+from tilebase.arrays import Floats
 from tilebase.cluster.runs import Run
-from tilebase.costs.estimate import Estimate, admit, number_in_words
+from tilebase.costs.estimate import Estimate, admit
 from tilebase.costs.reachable import calling, evaluating
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
@@ -37,7 +34,7 @@ from tilebase.files.solved import StoredValues
 from tilebase.game.board import Board
 from tilebase.game.findings import Finding, Reported
 from tilebase.game.game import Game
-from tilebase.objectives.numbers import byte_text, estimate_text
+from tilebase.objectives.numbers import estimate_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Value
@@ -49,7 +46,7 @@ from tilebase.policies.asking import (
     player_text,
     takes_arrays,
 )
-from tilebase.policies.following import Agent, Frame, Symmetry, back, follow
+from tilebase.policies.following import Symmetry
 from tilebase.policies.judging import Judgement, cost_of, judge, regret_text, worth_text
 from tilebase.policies.simulation import (
     CONFIDENCE,
@@ -57,10 +54,8 @@ from tilebase.policies.simulation import (
     counts_wins,
     sample_games,
     standard_error,
-    worth_at_end,
 )
-from tilebase.runtime.measured import duration
-from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.rows import html_text
 from tilebase.runtime.storage import temporary_folder
@@ -73,14 +68,11 @@ from tilebase.tables.prober import Prober
 Policy: TypeAlias = Callable[[Board], str | Mapping[str, float]]
 """A function from a state to a direction, or to directions with their probabilities."""
 
-MOST_STATES = 2_000_000
-"""States that a callable may reach by default; these take a few minutes and 400 MB."""
-STATE_BYTES = 200
-"""Bytes of memory per state that a callable reaches."""
-TRIAL_STATES = 50_000
-"""After so many states, the number of states that a callable can reach is estimated."""
-TRIAL_SPREAD = 3.0
-"""What is expected then may be wrong by this factor."""
+INSTEAD = (
+    "let it take many boards at once, as policy(boards, allowed) with arrays of exponents and of allowed "
+    "slides, and judge it with --asked batch --symmetry none (symmetry='none'), which is much faster; or "
+    "allow more with --states (states=), play games with --games (games=), or evaluate it in a smaller game"
+)
 
 
 @dataclass(frozen=True)
@@ -207,9 +199,7 @@ def evaluate(
         Label of an objective of the table whose values are means in floats.  None: the first of these.  If
         the policy is a table, it plays by this objective, or if it lacks it or with None, by its first.
     states:
-        Refuse a callable that can reach more states than this.  None: `MOST_STATES` with a thinned table or
-        one of all boards, where the callable is not judged, but followed by the rules alone; otherwise no
-        limit.
+        Refuse a callable that can reach more states than this.  None: no limit.
     games, seed:
         Play this number of random games; return their mean and its standard error.  None: exact.
     symmetry:
@@ -224,8 +214,10 @@ def evaluate(
     Raises
     ------
     UsageError
-        If the policy does not exist or returns a slide that is not allowed, or the table lacks the objective;
-        if games are to have returns.
+        If the policy does not exist or returns a slide that is not allowed; if the table lacks the objective,
+        or holds all boards and no games are played; if games are to have returns.
+    MissingBoardError
+        If a callable meets a state that a thinned table lacks.
     ResourceError
         If a callable reaches more than `states` states.
     """
@@ -237,10 +229,10 @@ def evaluate(
     opened, found = open_table(table), find_policy(policy)
     chosen = _objective(opened, objective)
     start = opened.start[chosen.label]
-    symmetry = symmetry or usual_symmetry(opened, found, games, returns=returns)
+    symmetry = symmetry or usual_symmetry(found, games, returns=returns)
     asked = asked_policy(found, opened.game, policy, objective)
     if symmetry is None:
-        admit(expected_cost(opened, found, allowed, states, games), allowed, lambda _: INSTEAD)
+        admit(expected_cost(opened, found, allowed, games), allowed, lambda _: INSTEAD)
     if games is not None:
         return _sampled(opened, asked, chosen, sample_games(asked, chosen, games, allowed, seed=seed))
     if symmetry is not None:
@@ -252,30 +244,20 @@ def evaluate(
             opened.game, asked.name, chosen, judged.value, judged.start, judged.states,
             rounding=judged.rounding, judged=judged, value_rounding=judged.rounding, plays_by=asked.by,
         )  # fmt: skip
-    reached = None
     exact = Objective(chosen.name, "float64", chosen.discount)  # the table's may have another type
-    if callable(found):
-        value, reached = evaluate_function(asked, chosen, allowed, states or MOST_STATES)
-    else:
-        value = _evaluate_fold(opened, exact, asked, _fold(opened.game, exact, found, asked), allowed)
+    value = _evaluate_fold(opened, exact, asked, _fold(opened.game, exact, found, asked), allowed)
     rounding, own = _roundings(opened, chosen, exact, value)
     return Evaluation(
-        opened.game, asked.name, chosen, value, start, reached, rounding=rounding, value_rounding=own,
+        opened.game, asked.name, chosen, value, start, rounding=rounding, value_rounding=own,
         plays_by=asked.by,
     )  # fmt: skip
 
 
-def usual_symmetry(
-    table: Table, found: Any, games: int | None = None, *, returns: bool = False
-) -> Symmetry | None:
-    """Return how a policy is judged if nobody says; None for one that is evaluated otherwise.
-
-    A function of a `Board` is judged if the table contains all that it meets.
-    """
+def usual_symmetry(found: Any, games: int | None = None, *, returns: bool = False) -> Symmetry | None:
+    """Return how a policy is judged if nobody says; None for one that is evaluated otherwise."""
     if returns or takes_arrays(found):
         return "check"
-    whole = table.manifest.thinned is None and table.manifest.space == "reachable"
-    return "none" if whole and games is None and callable(found) else None
+    return "none" if games is None and callable(found) else None
 
 
 def asked_policy(found: Any, game: Game, given: Any, objective: str | None = None) -> ArrayPolicy:
@@ -311,23 +293,16 @@ def _sampled(table: Table, asked: ArrayPolicy, objective: Objective, paid: Float
 
 
 def expected_cost(
-    table: Table,
-    found: Any,
-    allowed: Allowance,
-    states: int | None,
-    games: int | None,
-    symmetry: Symmetry | None = None,
+    table: Table, found: Any, allowed: Allowance, games: int | None, symmetry: Symmetry | None = None
 ) -> Estimate:
-    """Estimate what evaluating a policy takes; of a function, if it reaches as many states as it may."""
-    symmetry = symmetry or usual_symmetry(table, found, games)
-    if games is None and symmetry is not None:
+    """Estimate what evaluating a policy takes."""
+    if games is not None:
+        longest = max(boards_by_sum(table.game)) / 2 ** table.game.spawn_exponents[0]
+        return calling(table.game, games * longest)
+    symmetry = symmetry or usual_symmetry(found)
+    if symmetry is not None:
         return cost_of(table, asked_policy(found, table.game, None), symmetry=symmetry)
-    if games is None and not callable(found):
-        return evaluating(table.game, afterstate_counts(table), allowed)
-    if games is None:
-        return calling(table.game, states or MOST_STATES, STATE_BYTES)
-    longest = max(boards_by_sum(table.game)) / 2 ** table.game.spawn_exponents[0]
-    return calling(table.game, games * longest, 0)
+    return evaluating(table.game, afterstate_counts(table), allowed)
 
 
 def _roundings(table: Table, objective: Objective, exact: Objective, value: float) -> tuple[float, float]:
@@ -384,89 +359,3 @@ def _evaluate_fold(
                     worths = [Fraction(evaluator.end(board, won=game.has_goal_sum(board)))]
                 total += p * sum(worths, Fraction(0)) / len(worths)
     return float(objective.told(total))
-
-
-# -- functions ----------------------------------------------------------------------------------
-
-
-REACHING = 0.8
-"""The share of the time for finding the states; the rest is for computing their values."""
-
-
-def evaluate_function(
-    policy: ArrayPolicy, objective: Objective, allowed: Allowance, most_states: int
-) -> tuple[float, int]:
-    """Compute the value of the start under a policy from the rules alone, and count the live states it meets.
-
-    No symmetry is used.  Raises `UsageError` as `Agent` does, `ResourceError` if the policy reaches
-    too many states.
-    """
-    boards, game, reached, done = policy.boards, policy.boards.game, 0, 0
-    pace, sizes = Pace(allowed.progress, "states"), boards_by_sum(game)
-
-    def look(total: int, keys: Keys) -> Slid:
-        nonlocal reached
-        reached += len(keys)
-        if pace.due() or reached > most_states:
-            share = sum(n for at, n in sizes.items() if at <= total) / sum(sizes.values())
-            pace.report(total, "reach", reached, REACHING * share)
-            _check_size(reached, share, pace.seconds, most_states)
-        return boards.slide(keys)
-
-    def won(states: Keys) -> Floats:
-        return worth_at_end(boards, objective, states, won=True)
-
-    frames = list(follow(boards, Agent(policy, "none"), look, ended=True))
-    starts = np.array([game.pack(board) for board, _ in game.starts()], dtype=np.uint64)
-    worth = won(starts)  # of those that have won; the others follow
-    values = back(
-        boards, frames, partial(_gained, boards, objective), won, turned=False,
-        discount=float(objective.discount),
-    )  # fmt: skip
-    for frame, worths, _ in values:
-        done += len(worths)
-        here = np.isin(starts, frame.keys)
-        worth[here] = worths[frame.keys.searchsorted(starts[here])]
-        if pace.due():
-            pace.report(frame.sum, "value", reached, REACHING + (1 - REACHING) * done / reached)
-    value = sum(float(p) * float(one) for (_, p), one in zip(game.starts(), worth, strict=True))
-    return objective.told(value), sum(int(frame.found.allowed.any(axis=1).sum()) for frame in frames)
-
-
-def _gained(boards: GameArrays, objective: Objective, frame: Frame) -> Floats:
-    """Return what a policy gains in states: by its slides, and where these end the game; discounted."""
-    keys, slid = frame.keys, frame.found
-    ended = slid.wins | boards.game.ended(frame.sum)
-    each = boards.gains(objective, keys, slid)
-    if boards.wide_goal:  # a key has no room for the tile that wins
-        for row, action in np.argwhere(slid.wins):
-            before = boards.game.unpack(int(keys[row]))
-            after = boards.game.slide_any(before, boards.actions[action])
-            each[row, action] = objective.gain(boards.game, before, after)
-    for won, last in ((True, slid.wins), (False, ended & ~slid.wins)):
-        each[last] += worth_at_end(boards, objective, slid.after[last], won=won)
-    gained: Floats = float(objective.discount) * (frame.chances * np.where(slid.allowed, each, 0)).sum(axis=1)
-    stuck = ~slid.allowed.any(axis=1)
-    gained[stuck] = worth_at_end(boards, objective, keys[stuck], won=False)
-    return gained
-
-
-INSTEAD = (
-    "let it take many boards at once, as policy(boards, allowed) with arrays of exponents and of allowed "
-    "slides, and judge it with --asked batch --symmetry none (symmetry='none'), which is much faster; or "
-    "allow more with --states (states=), play games with --games (games=), or evaluate it in a smaller game"
-)
-
-
-def _check_size(count: int, share: float, seconds: float, most_states: int) -> None:
-    """Raise `ResourceError` if a policy that has reached some states is expected to reach too many."""
-    if count > most_states:
-        raise ResourceError(f"the policy reaches more than {most_states:,} states: {INSTEAD}")
-    if count >= TRIAL_STATES and count / share > TRIAL_SPREAD * most_states:
-        expected = count / share
-        raise ResourceError(
-            f"the policy is expected to reach about {number_in_words(expected)} states (as it has reached "
-            f"{count:,} of the first {share:.2%} of all boards), more than {most_states:,}; they take about "
-            f"{duration(seconds * expected / count)} and {byte_text(expected * STATE_BYTES)} of memory: "
-            f"{INSTEAD}"
-        )
