@@ -24,7 +24,6 @@ from tilebase import (
     formation,
     open_table,
     prove,
-    simulate,
     solve,
 )
 from tilebase.arrays import GameArrays, TableArrays
@@ -73,7 +72,7 @@ def report(folder: str) -> str:
     """Something of a table."""
     with open_table(folder) as table:
         first: float = float(table.value)
-        z: float | None = simulate(table, 100).z
+        z: float | None = evaluate(table, table, games=100).z
         texts = [board.text for board in boards(table.game, np.array([0x1100, 0x1200], dtype=np.uint64))]
         return f"{first} {worst(table)} {value_of(table, '2,2/0,0')} {known(table, '2,2/0,0')} {texts} {z}"
 

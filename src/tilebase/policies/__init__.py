@@ -12,7 +12,7 @@ Modules, those that the others import first:
     asking          `as_policy`: one way to ask whatever chooses slides
     following       the states that a policy meets, how often, and what follows from them
     judging         `judge`, `compare`, what they find (`Judgement`, `Comparison`) and take (`cost_of`)
-    simulation      random games of a table or another policy
+    simulation      random games of a policy
     evaluation      the value of a policy
     distributions   how the games of a policy end, and which boards they meet
 
