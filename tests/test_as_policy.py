@@ -20,7 +20,7 @@ from tilebase.game.symmetry import canonical
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded
-from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy, compare, cost_of, judge, value_error
+from tilebase.policies import ACTION_ORDERS, OBSERVATIONS, as_policy, compare, cost_of, judge, visited_states
 from tilebase.policies.distributions import distributions
 from tilebase.policies.judging import Judgement
 from tilebase.policies.simulation import CONFIDENCE, binomial_interval
@@ -167,7 +167,7 @@ def test_agents_that_do_not_repeat_their_answers(table, form, symmetry):
         lambda: judge(table, policy, symmetry=symmetry),
         lambda: compare(table, {"random": "random", "mine": policy}, symmetry=symmetry),
         lambda: evaluate(table, policy, symmetry=symmetry),
-        lambda: value_error(table, lambda boards: np.zeros(len(boards)), weights=policy, symmetry=symmetry),
+        lambda: list(visited_states(TableArrays(table), policy, symmetry=symmetry)),
     ]
     if form == "board":
         ways += [lambda: evaluate(table, policy), lambda: distributions(table, policy, of=["tile"])]
@@ -438,34 +438,6 @@ def test_values_under_an_agent_are_probed(table, symmetry):
         judge(table, "random").probe(starts)
 
 
-def test_a_pair_of_agents(table):
-    """The difference of their values is that of their regrets, state by state."""
-    found = compare(table, {"mine": first, "best": table}, symmetry="none", keep=True)
-    pair = found.pair("mine", "best", most=10**6)
-    mine, best = found.judged["mine"], found.judged["best"]
-    assert pair.difference == pytest.approx(mine.value - best.value)
-    shared = set(mine.visited.keys.tolist()) & set(best.visited.keys.tolist())
-    assert pair.shared == len(shared) > len(pair.rows) == pair.otherwise
-    assert f"they choose otherwise  {pair.otherwise:,} (" in str(pair)
-    alone = sum(lost for key, lost in zip(mine.visited.keys, mine.lost, strict=True) if key not in shared)
-    assert pair.apart - alone == pytest.approx(pair.difference, rel=1e-9)
-    visits = dict(zip(mine.visited.keys.tolist(), mine.visited.visits.tolist(), strict=True))
-    weights = [visits[GAME.pack(GAME.parse(row["board"]))] for row in pair.rows]
-    alike = [sum(min(row["mine"].get(d, 0), p) for d, p in row["best"].items()) for row in pair.rows]
-    assert max(alike) < 1
-    apart = np.dot(1 - np.array(alike), weights) / sum(visits[key] for key in shared)
-    assert pair.agreement == pytest.approx(1 - apart)
-    for row, weight in zip(pair.rows[:5], weights, strict=False):
-        answer = table.probe(row["board"])
-        mean = sum(row["mine"].get(one.direction, 0) * float(one.value) for one in answer.slides)
-        assert row["mine regret"] == pytest.approx(weight * (float(answer.value) - mean), abs=1e-12)
-        assert set(row["best"]) == set(answer.best)
-    with pytest.raises(UsageError, match="no agent is named 'yours': the agents are "):
-        found.pair("mine", "yours")
-    same = found.pair("best", "best")
-    assert (same.difference, same.apart, round(same.agreement, 12)) == (0, 0, 1)
-
-
 def test_agents_of_the_example():
     """examples/judge_agents.py: those that need no package; the others run in tests/packages/recipes.py."""
     names = runpy.run_path(str(ROOT / "examples" / "judge_agents.py"))
@@ -503,6 +475,8 @@ def test_agents_are_compared(table):
     values = [f"{name} {found.judged[name].text}" for name in ("best", "random", "mine")]
     ends = f"optimum {mine.start}, random {digits_text(found.random)}"
     assert repr(found) == f"<Comparison: {', '.join(values)}; {ends}>"
+    with pytest.raises(UsageError, match="no agent is named 'yours': the agents are "):
+        found.score("yours")
     for wrong in ({}, [first]):
         with pytest.raises(UsageError, match="name at least one policy to compare, as"):
             compare(table, wrong)
@@ -535,7 +509,6 @@ def test_functions_say_by_their_arguments_how_they_are_asked(table):
     exact = judge(table, first, symmetry="none").value
     folder = table.location.name
     assert judge(folder, first_slide, symmetry="none").value == exact
-    assert value_error(folder, lambda boards: np.zeros(len(boards))).states
 
 
 @pytest.mark.parametrize(
@@ -583,45 +556,11 @@ def test_the_command(table, folder, capsys, printed):
     assert "judge it with --symmetry none" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("label", ["win", "loss"])
-def test_errors_of_a_value_function(table, label):
-    arrays = TableArrays(table, label)
-
-    def guess(boards: Any) -> Any:
-        return boards.reshape(len(boards), -1).max(axis=1) / 8
-
-    found = value_error(table, guess, objective=label, batch=100)
-    states = arrays.to_arrays("states")
-    live = states["allowed"].any(axis=1)
-    boards, values = arrays.boards.unpack(states["keys"][live]), states["value"][live]
-    errors = guess(boards) - values
-    assert found.states == len(errors)
-    assert found.bias == pytest.approx(errors.mean())
-    assert found.absolute == pytest.approx(np.abs(errors).mean())
-    assert found.squared == pytest.approx((errors**2).mean() ** 0.5)
-    assert abs(found.largest) == np.abs(errors).max()
-    most = guess(found.board.to_numpy(exponents=True)[None])[0]
-    assert most - float(table.probe(found.board, label).value) == pytest.approx(found.largest)
-    weights, sizes = np.array(list(found.by_sum.values())).T
-    assert (weights * sizes).sum() / weights.sum() == pytest.approx(found.absolute)
-
-
-def test_errors_by_visits(table):
-    """The states that a policy meets, by how often; a function that is exact has no error."""
-    arrays, noise = TableArrays(table), np.random.default_rng(0)
-    judged = judge(table, first, symmetry="none", keep=True)
-    visits, values = (
-        np.concatenate([getattr(one, name) for one in judged.layers]) for name in ("visits", "value")
-    )
-    found = value_error(table, lambda boards: np.zeros(len(boards)), weights=first, symmetry="none")
-    assert found.absolute == pytest.approx((visits * values).sum() / visits.sum())
-    assert found.bias == pytest.approx(-found.absolute)
-    assert value_error(table, lambda boards: arrays.probe(boards).value, weights="optimal").squared == 0
-    for function, message in (
-        (lambda b: noise.random(len(b)), "answers otherwise when it is asked again .* such as dropout"),
-        (lambda _: np.zeros(1), r"answers an array \[1\] of float64; \d+ boards need \d+ numbers"),
-        (lambda b: np.full(len(b), np.nan), "the value function answers NaN"),
-        (lambda _: 1 / 0, r"the value function fails on .*: ZeroDivisionError"),
-    ):
-        with pytest.raises(UsageError, match=message):
-            value_error(table, function)
+def test_visited_states(table):
+    """The states that a policy meets, as `judge` keeps them; of optimal play, which loses nothing."""
+    arrays = TableArrays(table)
+    kept = judge(table, first, symmetry="none", keep=True).layers
+    for one, layer in zip(visited_states(arrays, first, symmetry="none"), kept, strict=True):
+        for name in ("keys", "visits", "value"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(layer, name))
+    assert not any(one.loss.any() for one in visited_states(arrays))

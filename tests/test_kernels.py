@@ -40,7 +40,7 @@ import contextlib
 import sys
 import tempfile
 from pathlib import Path
-from tilebase import Game, check_pattern, count, evaluate, force, open_table, simulate, solve
+from tilebase import Game, check_pattern, count, evaluate, force, solve
 from tilebase.cluster.pieces import ThreadExecutor
 from tilebase.runtime.resources import Allowance
 from tilebase.sparse import shared_backward, shared_forward
@@ -93,8 +93,7 @@ def used():
     with tempfile.TemporaryDirectory() as folder:
         solve(GAMES[0], table=Path(folder) / "t")
         evaluate(Path(folder) / "t", "greedy")
-        with open_table(Path(folder) / "t") as table:
-            simulate(table, games=100, seed=1)
+        evaluate(Path(folder) / "t", Path(folder) / "t", games=100, seed=1)
 
 
 globals()[sys.argv[1]]()

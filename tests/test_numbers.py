@@ -17,7 +17,7 @@ from tilebase import Below, Board, Exact, Game, Interval, Lower, Rounded, Upper,
 from tilebase.objectives import numbers
 from tilebase.objectives.values import NEVER, Unknown, short_text
 from tilebase.policies.evaluation import evaluate
-from tilebase.policies.simulation import binomial_interval, simulate
+from tilebase.policies.simulation import binomial_interval
 from tilebase.small import oracle
 from tilebase.tables.verify import verify_table
 
@@ -245,4 +245,4 @@ def test_a_four_that_is_almost_certain(digits: int, tmp_path: Path) -> None:
     assert json.dumps(found.as_dict(), allow_nan=False)
     assert found.regret == pytest.approx(fours - found.value)
     assert found.regret_text == "about 98.8194444444 (no error is proved)"
-    assert simulate(tmp_path, 10, threads=1).z in (0, None)
+    assert evaluate(tmp_path, tmp_path, games=10, threads=1).z in (0, None)

@@ -1,4 +1,4 @@
-"""Policies, simulation and thinning against plain Python over the same game."""
+"""Policies, games and thinning against plain Python over the same game."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ import cached_oracle as oracle
 from conformance import queries
 from following import slides_of, visits
 from strategies import SMALL_GAMES
-from tilebase import Answer, Board, Objective, evaluate, open_table, simulate, thin, verify_table
+from tilebase import Answer, Board, Objective, evaluate, open_table, thin, verify_table
 from tilebase.errors import MissingBoardError, ResourceError, TilebaseError, UsageError, WrongGameError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import Rounded, Unknown
 from tilebase.policies import compare, judge, simulation
-from tilebase.policies import evaluation as policies
 from tilebase.policies.distributions import distributions
 from tilebase.sparse import flow
 
@@ -46,6 +45,11 @@ def uniform(board: Board) -> dict[str, float]:
 
 def first(board: Board) -> str:
     return next(iter(board.slides()))
+
+
+def play(table, games: int, **options):
+    """Random games in which a table plays."""
+    return evaluate(table, table, games=games, **options)
 
 
 def asked(game: Game) -> str:
@@ -145,7 +149,7 @@ def test_a_table_in_a_zip_file_is_not_evaluated(solved, tmp_path):
         evaluate(archive, "random")
 
 
-# -- simulation ------------------------------------------------------------------------------------
+# -- games of a table ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -160,68 +164,67 @@ def test_a_table_in_a_zip_file_is_not_evaluated(solved, tmp_path):
     ],
     ids=str,
 )
-def test_simulated_games_agree(game, objective, discount, solved):
-    found = simulate(solved(game, objective, discount), 20_000, seed=7)
-    low, high = found.interval
-    assert low <= found.wins / found.games <= high
+def test_games_of_a_table_agree(game, objective, discount, solved):
+    found = play(solved(game, objective, discount), 20_000, seed=7)
     assert found.games == 20_000
-    assert found.slides >= found.wins
     counted = objective.startswith("win") and discount == "1"
-    expected = 20_000 * min(float(found.value), 1 - float(found.value))
-    assert not counted or low <= float(found.value) <= high
+    expected = 20_000 * min(found.optimum, 1 - found.optimum)
+    if counted:
+        low, high = found.interval
+        assert low <= found.value <= high
+        assert low <= found.optimum <= high
     if counted and 0 < expected < 10:
         assert found.z is None
     else:
         assert found.z is not None
         assert abs(found.z) < 5
     if objective == "win" and discount == "1":
-        assert found.mean == found.wins / found.games
-    if objective == "moves" and discount == "1":
-        assert found.mean == found.slides / found.games
+        assert found.value == found.wins / found.games
 
 
 def test_the_same_seed_gives_the_same_games(solved):
     folder = solved(SMALL)
     with open_table(folder) as table:
-        assert simulate(table, 1000, seed=3) == simulate(folder, 1000, seed=3)
-    assert simulate(folder, 1000, seed=3) != simulate(folder, 1000, seed=4)
+        assert play(table, 1000, seed=3) == play(folder, 1000, seed=3)
+    assert play(folder, 1000, seed=3) != play(folder, 1000, seed=4)
 
 
 def test_games_under_other_objectives(solved):
-    """Slides that can be forced are survived in every game."""
+    """Slides that can be forced are survived in every game.  Games pay a mean, which the table may have."""
     folder = solved(CONTINUED, "survival")
     with open_table(folder) as table:
         forced = int(float(table.value))
     assert forced == oracle.values(CONTINUED, "survival").start
-    assert simulate(folder, 300).slides >= 300 * forced
-    for label in ("guaranteed", "lower", "survival", "longest"):
-        found = simulate(solved(SMALL, "guaranteed,lower,survival,longest"), 500, objective=label)
-        assert (found.value, found.z) == (None, None)
-        assert json.loads(json.dumps(found.as_dict()))["games"] == 500
-    found = simulate(solved(SMALL), 1)
-    assert found.error is not None
-    assert found.wins in (0, 1)
-    assert simulate(solved(SMALL, "score"), 1).error is None
+    assert play(folder, 300).value >= forced
+    every = solved(SMALL, "guaranteed,lower,survival,longest,highest,moves")
+    for label, paid in zip(("guaranteed", "lower", "survival", "longest", "highest"),
+                           ("win", "win", "moves", "moves", "score"), strict=True):  # fmt: skip
+        found = play(every, 500, objective=label)
+        assert (found.plays_by.name, found.objective.name, found.z) == (label, paid, None)
+        assert math.isnan(found.regret) == (paid != "moves")
+        assert found.interval is None or found.interval[0] <= found.value <= found.interval[1]
+        assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["games"] == 500
+    assert 0 < play(every, 500, objective="survival").regret < play(every, 500, objective="highest").value
 
 
 def test_payoffs_that_are_all_equal(solved):
     """Their mean is rounded, and so is the table's value: the difference is no evidence."""
-    found = simulate(solved(SMALL, "win", "0.7"), 100)
-    assert simulation._error(found.objective, np.full(1000, float(found.value)), None) == 0
-    assert replace(found, mean=float(found.value) * (1 + 2**-50), error=1e-18).z == 0
-    assert replace(found, mean=2.0, error=0.0).z is None
+    found = play(solved(SMALL, "win", "0.7"), 100)
+    assert simulation.standard_error(np.full(1000, found.optimum)) == 0
+    assert replace(found, value=found.optimum * (1 + 2**-50), error=1e-18).z == 0
+    assert replace(found, value=1.0, error=0.0).z is None
 
 
 def test_rare_wins_have_an_interval_and_no_number_of_errors(solved):
-    found = simulate(solved(SMALL), 100)
+    found = play(solved(SMALL), 100)
     for wins in (0, 1):
-        rare = replace(found, wins=wins, mean=wins / 100, value=Rounded(1e-6, "float64", 1e-18, 1))
+        rare = replace(found, wins=wins, value=wins / 100, start=Rounded(1e-6, "float64", 1e-18, 1))
         low, high = rare.interval
         assert rare.z is None
         assert (low == 0) == (wins == 0)
         assert low <= 1e-6 <= high
         assert json.loads(json.dumps(rare.as_dict()))["z"] is None
-    assert replace(found, value=Rounded(0.0, "float64", 1e-320, 1), error=0.0, mean=0.01).z is None
+    assert replace(found, start=Rounded(0.0, "float64", 1e-320, 1), error=0.0, value=0.01).z is None
 
 
 def test_games_make_each_of_the_best_slides_alike():
@@ -241,10 +244,10 @@ def test_games_make_each_of_the_best_slides_alike():
 
 
 def test_certain_wins_and_games_that_do_not_fit_into_memory(solved):
-    found = simulate(solved(Game("2x2", 8)), 100)
+    found = play(solved(Game("2x2", 8)), 100)
     assert (found.wins, found.z) == (100, 0)
-    with pytest.raises(ResourceError, match="play fewer"):
-        simulate(solved(SMALL), 10**14)
+    with pytest.raises(ResourceError, match="or fewer of them"):
+        play(solved(SMALL), 10**14)
 
 
 # -- thinning --------------------------------------------------------------------------------------
@@ -323,21 +326,6 @@ def corner(board):
     return next(way for way in ("left", "down", "right", "up") if way in board.slides())
 
 
-def test_too_many_states_are_refused_early(solved, monkeypatch):
-    monkeypatch.setattr(policies, "TRIAL_STATES", 500)
-    monkeypatch.setattr(policies, "usual_symmetry", lambda *_, **__: None)
-    monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
-    game = Game("3x3", 64)
-    seen = []
-    with pytest.raises(ResourceError, match="expected to reach about") as refused:
-        evaluate(solved(game), corner, states=2000, progress=seen.append)
-    assert "--states" in str(refused.value)
-    assert "--games" in str(refused.value)
-    assert len(seen) > 0
-    assert {one.step for one in seen} == {"reach"}
-    assert max(one.positions for one in seen) < 1000
-
-
 @pytest.mark.parametrize(
     ("game", "objective", "discount"),
     [*product([ENDED, CELLS, WIDE], ["win", "score", "moves"], ["1"]), (WIDE, "moves", "9/10")],
@@ -353,15 +341,10 @@ def test_games_have_the_exact_mean(game, objective, discount, solved):
 
 def test_the_progress_of_a_function(solved, monkeypatch):
     monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
-    seen, table = [], solved(Game("2x3", 32))
-    judged = evaluate(table, corner)
-    assert judged.judged.worst
-    monkeypatch.setattr(policies, "usual_symmetry", lambda *_, **__: None)  # as if boards were missing
-    found = evaluate(table, corner, progress=seen.append)
+    seen = []
+    assert evaluate(solved(Game("2x3", 32)), corner, progress=seen.append).judged.worst
     assert [one.fraction for one in seen] == sorted(one.fraction for one in seen)
-    assert {one.step for one in seen} == {"reach", "value"}
-    assert found.judged is None
-    assert (found.value, found.states) == (pytest.approx(judged.value, rel=1e-12), judged.states)
+    assert {one.step for one in seen} == {"judge", "done"}
 
 
 def test_a_table_plays_for_the_objective_that_is_named(solved):
@@ -379,7 +362,7 @@ def test_a_table_plays_for_the_objective_that_is_named(solved):
         if value is not None:
             assert (found.value, ends["score"].mean) == pytest.approx((value, value), rel=1e-12)
             assert compare(both, {"mine": both}, objective=named).judged["mine"].regret < 1e-9
-            assert simulate(both, 10, objective=named, threads=1).objective.name == by
+            assert play(both, 10, objective=named, threads=1).plays_by.name == by
         else:
             assert ends["score"].mean < score - 1
     other = evaluate(both, alone, objective="score", threads=1)

@@ -14,7 +14,7 @@ import cached_oracle as oracle
 from judging import agrees
 from second_reader import folder_files
 from stored import journal, sign
-from tilebase import Board, Game, Progress, evaluate, open_table, simulate, solve, thin, verify_table
+from tilebase import Board, Game, Progress, evaluate, open_table, solve, thin, verify_table
 from tilebase.errors import CorruptError, MissingBoardError, UsageError, WrongGameError
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import Below, Exact, Interval, Lower, Rounded
@@ -174,7 +174,7 @@ def test_what_takes_no_pruned_table(solved: Callable[..., Path], tmp_path: Path)
     pruned = tmp_path / "pruned"
     prune(solved(SMALL), pruned, above=0.05)
     for use in (
-        lambda: simulate(pruned, 10),
+        lambda: evaluate(pruned, pruned, games=10),
         lambda: evaluate(pruned, "random"),
         lambda: evaluate(solved(SMALL), pruned),
         lambda: thin(pruned, tmp_path / "new", above=0),

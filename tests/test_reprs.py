@@ -119,7 +119,6 @@ def test_tables_and_what_they_answer(solved: Callable[..., Path], tmp_path: Path
         check(table.start, "<StartValues win: 0.")
     check(tilebase.verify_table(folder), "<Verification: nothing wrong, ")
     check(tilebase.evaluate(folder, "random"), "<Evaluation of random: win 0.")
-    check(tilebase.simulate(folder, 100), "<Simulation of 100 games: win 0.")
     check(tilebase.thin(folder, tmp_path / "thin", above=0.1), "<Thinning above 0.1: ")
     layer = open_layer(folder, 20)
     assert repr(layer) == f"<Layer {folder}/values/win, sum 20: {len(layer)} boards>"

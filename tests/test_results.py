@@ -286,7 +286,7 @@ def test_a_policy_is_cited_with_the_game_of_its_table(tmp_path, printed) -> None
             ["random"],
             r"probability to win, by the policy random: 0\.\d+ \(rounded\); probability to win, under ",
         ),
-        (["--games", "100"], r"by the policy of a table for win: 0\.9\S+ .*\(mean of 100 games\)"),
+        (["--games", "100"], r"by the policy \S+, which plays by win: 0\.9\S+ .*\(mean of 100 games\)"),
         (
             ["--distribution", "tile"],
             r"mean of the tile at the end, by the policy \S+, which plays by win: 15\.\d+ \(rounded\)",

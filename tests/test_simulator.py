@@ -158,13 +158,14 @@ def test_wide_boards_are_played_as_packed_ones(words, options, reward) -> None:
         for name in ("boards", "allowed", "rewards", "refused", "going", "won"):
             np.testing.assert_array_equal(*(getattr(one, name) for one in pair))
         actions, begin = rng.integers(0, len(pair[0].actions), n), ~pair[0].going & (rng.random(n) < 0.3)
+        which = rng.random(n) < 0.9
         for one, state in zip(pair, states, strict=True):
             if step == 40:
                 one.restore_state(state)
             if step == 60:
                 some = one.game.starts()[-1][0]
                 one.place(one.pack([some] * n), np.arange(n) < 3)
-            one.step(actions, begin=begin, illegal="terminate" if step % 2 else "noop")
+            one.step(actions, which=which, begin=begin, illegal="terminate" if step % 2 else "noop")
 
 
 def test_kernels_of_wide_boards_count_games() -> None:
@@ -209,6 +210,10 @@ def test_games_begin_anew_one_by_one() -> None:
     games.step(games.allowed.argmax(axis=1), begin=np.array([False, True, False, False]))
     assert games.going[1:3].tolist() == [True, False]
     assert games.rewards[1] == 0
+    before = games.boards.copy()
+    games.step(games.allowed.argmax(axis=1), which=np.arange(4) > 0)
+    assert (games.boards[0] == before[0]).all()
+    assert (games.boards[3] != before[3]).any()
 
 
 def test_a_slide_that_is_not_allowed() -> None:

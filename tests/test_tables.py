@@ -26,7 +26,7 @@ import typed_script
 from judging import agrees, check_answer
 from stored import Place, chunks_of, record_of, zipped
 from strategies import games_and_boards
-from tilebase import Answer, Board, Exact, Game, Objective, Table, evaluate, open_table, simulate, solve
+from tilebase import Answer, Board, Exact, Game, Objective, Table, evaluate, open_table, solve
 from tilebase.errors import BoardError, CorruptError, MissingBoardError, MissingLayerError, UsageError
 from tilebase.game.symmetry import canonical
 from tilebase.questions.symbolic import symbolic
@@ -116,7 +116,7 @@ def test_a_game_that_one_slide_ends(solved, tmp_path):
         assert float(table.start["score"]) == 8
     assert verify_table(folder).wrong == ()
     assert evaluate(folder, "random").value == 1
-    assert simulate(folder, 10).wins == 10
+    assert evaluate(folder, folder, games=10).wins == 10
     found = thin(folder, tmp_path / "thin", above=0, progress=seen.append)
     assert (found.states, found.afterstates, found.left_out, bool(seen)) == (1, 0, 0, True)
 

@@ -24,7 +24,6 @@ from tilebase import (
     formation,
     open_table,
     prove,
-    simulate,
     solve,
 )
 from tilebase.arrays import GameArrays, TableArrays
@@ -32,7 +31,7 @@ from tilebase.datasets import benchmark
 from tilebase.envs import GameEnv, GameVectorEnv, OracleInfo, VectorOracleInfo
 from tilebase.errors import MissingBoardError
 from tilebase.patterns.reach import Reach, reach
-from tilebase.policies import ArrayPolicy, Comparison, as_policy, compare, judge, value_error
+from tilebase.policies import ArrayPolicy, Comparison, as_policy, compare, judge
 from tilebase.questions.limits import search_limits
 
 
@@ -73,7 +72,7 @@ def report(folder: str) -> str:
     """Something of a table."""
     with open_table(folder) as table:
         first: float = float(table.value)
-        z: float | None = simulate(table, 100).z
+        z: float | None = evaluate(table, table, games=100).z
         texts = [board.text for board in boards(table.game, np.array([0x1100, 0x1200], dtype=np.uint64))]
         return f"{first} {worst(table)} {value_of(table, '2,2/0,0')} {known(table, '2,2/0,0')} {texts} {z}"
 
@@ -108,18 +107,12 @@ def first(boards: npt.NDArray[np.uint8], allowed: npt.NDArray[np.bool_]) -> npt.
     return chosen
 
 
-def tiles(boards: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-    """A value function of many boards."""
-    return np.asarray(boards.max(axis=(1, 2)) / 5, dtype=np.float64)
-
-
 def agents(folder: str) -> tuple[float, float, Comparison]:
     """What agents are worth: the value and the score of one, and several."""
     with open_table(folder) as table:
         policy: ArrayPolicy = as_policy(first, table.game, actions="pgx", observation="pgx")
         judged = judge(table, policy, symmetry="none", threads=1)
         score: float = benchmark("2x2-32-win").score(judged.value)
-        score += value_error(table, tiles, weights=policy, symmetry="none").absolute
         return judged.worst[0].regret, score, compare(table, {"mine": policy}, symmetry="none")
 
 

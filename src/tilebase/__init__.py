@@ -5,7 +5,7 @@
     solve       solve Solution prove ProvedBound, and values: Exact Rounded Lower Upper Interval Below
     force       force Forced symbolic Symbolic check_pattern check_certificate
     use         open_table Table Answer open_tables open_certificate Certificate open_winning_set
-                WinningSet evaluate simulate review thin verify_table serve export_page
+                WinningSet evaluate review thin verify_table serve export_page
     other       explain Use Progress TilebaseError UsageError
 
 docs/api.md lists them and the names of other modules: tilebase.errors, tilebase.arrays, tilebase.policies,
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from tilebase.objectives.values import Rounded as Rounded
     from tilebase.objectives.values import Upper as Upper
     from tilebase.policies.evaluation import evaluate as evaluate
-    from tilebase.policies.simulation import simulate as simulate
     from tilebase.questions.bounds import ProvedBound as ProvedBound
     from tilebase.questions.count import count as count
     from tilebase.questions.explain import explain as explain
@@ -99,7 +98,6 @@ _HOMES = {
     "policies.evaluation": "evaluate",
     "questions.prove": "prove",
     "questions.review": "review",
-    "policies.simulation": "simulate",
     "questions.solve": "solve",
     "questions.symbolic": "Symbolic symbolic",
     "tables.thinning": "thin",

@@ -233,13 +233,22 @@ class Simulator:
         self._stand(chosen)
         self._look_ahead(np.flatnonzero(chosen))
 
-    def step(self, actions: npt.ArrayLike, *, begin: Flags | None = None, illegal: Illegal = "noop") -> None:
+    def step(
+        self,
+        actions: npt.ArrayLike,
+        *,
+        which: Flags | None = None,
+        begin: Flags | None = None,
+        illegal: Illegal = "noop",
+    ) -> None:
         """Slide and spawn in all games that have not ended.
 
         Parameters
         ----------
         actions:
             ``int[n]``, in the order of `actions`.
+        which:
+            ``bool[n]``: the games that go on; the others stay as they are, with the reward 0.  None: all.
         begin:
             ``bool[n]``: games that begin again instead, with the reward 0.
         illegal:
@@ -250,18 +259,15 @@ class Simulator:
         UsageError
             If the actions are not ``n`` whole numbers from 0 to A - 1, or `illegal` is not one of `ILLEGAL`.
         """
-        given, ends = self._asked(actions, illegal)
-        wide = self.arrays.wide_goal
-        before = self.keys.copy() if wide else self.keys
-        play.play_games(
-            self.keys, self.after, self._kinds, self._every if begin is None else ~begin, given,
-            ends, self._streams, self.arrays.rules, self._spawns, self._standing,
-            self.rewards, self.refused,
-        )  # fmt: skip
+        if illegal not in ILLEGAL:
+            raise UsageError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
+        given, chosen = self.checked(actions), self._chosen(which)
+        before = None if self._WIDE or not self.arrays.wide_goal else self.keys.copy()
+        self._play(given, chosen if begin is None else chosen & ~begin, illegal == "terminate")
         if begin is not None and begin.any():
             self._begin(begin)
         self._look_ahead()
-        if wide:
+        if before is not None:
             self._write_goals(before, given)
 
     def checked(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
@@ -279,14 +285,15 @@ class Simulator:
 
     # -- how it is done ------------------------------------------------------------------------
 
-    def _asked(self, actions: npt.ArrayLike, illegal: Illegal) -> tuple[npt.NDArray[np.int64], bool]:
-        """Return actions, and whether one that is not allowed ends the game.  Raises `UsageError`."""
-        if illegal not in ILLEGAL:
-            raise UsageError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
-        return self.checked(actions), illegal == "terminate"
-
     def _chosen(self, which: Flags | None) -> Flags:
         return self._every if which is None else np.ascontiguousarray(which, dtype=np.bool_)
+
+    def _play(self, actions: npt.NDArray[np.int64], chosen: Flags, ends: bool) -> None:
+        """Slide and spawn in some games; `ends`: a slide that is not allowed ends the game."""
+        play.play_games(
+            self.keys, self.after, self._kinds, chosen, actions, ends, self._streams, self.arrays.rules,
+            self._spawns, self._standing, self.rewards, self.refused,
+        )  # fmt: skip
 
     def _begin(self, chosen: Flags) -> None:
         play.begin_games(self.keys, chosen, self._streams, self._spawns)
@@ -353,16 +360,11 @@ class WideSimulator(Simulator):
         self._stand(chosen)
         self._look_ahead()
 
-    def step(self, actions: npt.ArrayLike, *, begin: Flags | None = None, illegal: Illegal = "noop") -> None:
-        """Slide and spawn in all games that have not ended, as `Simulator.step`."""
-        given, ends = self._asked(actions, illegal)
+    def _play(self, actions: npt.NDArray[np.int64], chosen: Flags, ends: bool) -> None:
         wide.play_wide(
-            self._cells, self.allowed, self._every if begin is None else ~begin, given, ends, self._streams,
-            self._rules, self._standing, self.rewards, self.refused,
+            self._cells, self.allowed, chosen, actions, ends, self._streams, self._rules, self._standing,
+            self.rewards, self.refused,
         )  # fmt: skip
-        if begin is not None and begin.any():
-            self._begin(begin)
-        self._look_ahead()
 
     def _begin(self, chosen: Flags) -> None:
         wide.begin_wide(self._cells, chosen, self._streams, self._rules)

@@ -273,22 +273,3 @@ def spawn_all(keys, exponent, rules, out_states, out_from):
         out_from[n:end] = a
         n = end
     return n
-
-
-@kernel()
-def spawn_one(keys, cells, tiles, four, rules, out_states, out_fours):
-    """Write one spawn on each afterstate, as numbers of [0, 1) pick the free cell and the tile.
-
-    `four` is the probability of a 4; ``out_fours[a]`` says whether it is a 4.
-    """
-    for a in range(len(keys)):
-        free = free_cells(keys[a], rules.low_bits, rules.fold)
-        n = np.int64(ones(free))
-        out_fours[a] = tiles[a] < four
-        # Clear the lowest bit as often as there are free cells before the one that was picked.
-        skip = np.int64(cells[a] * n)
-        for _ in range(skip):
-            free &= free - U1
-        # A 2 has the code 1, and a 4 the code 2: one bit higher.
-        lowest = free & (~free + U1)
-        out_states[a] = keys[a] | (lowest << U1 if out_fours[a] else lowest)

@@ -14,7 +14,7 @@ from tilebase.cli.probe import LocalTableArgument, check_order
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.names import title_of
-from tilebase.objectives.numbers import digits_text, ends_text, estimate_text
+from tilebase.objectives.numbers import digits_text, ends_text
 from tilebase.pictures import PICTURES
 from tilebase.runtime.rows import table_text
 
@@ -33,8 +33,8 @@ class AgentOptions:
     states: Annotated[
         int | None,
         Parameter(
-            help="Refuse a function that can reach more states. Default: 2,000,000 with --distribution, "
-            "--meets or a table that lacks boards, where a state takes 1 kB of memory."
+            help="Refuse a function that can reach more states. Default: 2,000,000 with --distribution or "
+            "--meets, where a state takes 1 kB of memory."
         ),
     ] = None
     symmetry: Annotated[
@@ -125,8 +125,8 @@ def evaluate(
     Without a policy, --games lets the table play, and compares the mean with the value of the table. z is the
     difference in standard errors, beyond what rounding explains; if it is above 4, something is wrong. The
     wins also give an interval (Clopper-Pearson) that contains the probability to win with a confidence of
-    99.99 %. It replaces z if few wins are expected. Bounds, forced wins and numbers of slides that are no
-    means cannot be compared.
+    99.99 %. It replaces z if few wins are expected. If the table plays for a bound, a forced win or luck, the
+    mean of wins, slides or scores is printed.
 
     tilebase evaluate 3x3-512/ random
 
@@ -158,8 +158,7 @@ def evaluate(
             guide = as_policy(find_policy(policy), opened.game, asked=agent.asked)
             guide.name = policy
     if ended:
-        from tilebase.policies.distributions import distributions
-        from tilebase.policies.evaluation import MOST_STATES
+        from tilebase.policies.distributions import MOST_STATES, distributions
 
         names = ends.distribution.split(",") if ends.distribution else ()
         with counting_progress() as progress:
@@ -169,9 +168,8 @@ def evaluate(
                 **run.use(progress),
             )  # fmt: skip
         return _print_distributions(every, show)
-    if policy is None:
-        return _play(table, sample, objective, show, run)
     from tilebase.policies import evaluation as policies
+    from tilebase.policies.simulation import CONFIDENCE
 
     if PLANNING.get():
         from tilebase.policies.asking import find_policy
@@ -181,7 +179,7 @@ def evaluate(
         with open_table(table) as opened:
             guide, allowed = find_policy(guide), Allowance.of(**run.use())
             symmetry = agent.symmetry or ("check" if agent.returns else None)
-            row = policies.expected_cost(opened, guide, allowed, agent.states, sample.games, symmetry).row()
+            row = policies.expected_cost(opened, guide, allowed, sample.games, symmetry).row()
         return show.plan(row, game=opened.game)
     with counting_progress() as progress:
         found = policies.evaluate(
@@ -191,19 +189,21 @@ def evaluate(
     if found.judged is None and show.recorded == "picture":
         raise UsageError("the losses of this policy were not found by state: record them as JSON or CSV")
     title = f"{'return: ' * agent.returns}{found.objective}"
-    rows: list[dict[str, Any]] = [
-        {"": found.player, title: found.text},
-        {"": "optimal", title: str(found.start)},
-        {"": "regret", title: found.regret_text},
-    ]
+    rows: list[dict[str, Any]] = [{"": found.player, title: found.text}]
+    if found.start.kind != "unknown":
+        rows.append({"": "optimal", title: str(found.start)})
+        if found.z is None:  # else games lose by chance alone
+            rows.append({"": "regret", title: found.regret_text})
     if found.games is not None:
-        rows.append({"": "games", title: f"{found.games:,}"})
+        rows += [{"": "games", title: f"{found.games:,}"}, {"": "won", title: f"{found.wins:,}"}]
     if found.interval is not None:
-        rows.append({"": f"to win, {_sure()} % sure", title: ends_text(*found.interval)})
-    if found.states is not None:
-        how = "up to symmetry" if found.judged is not None and found.judged.turned else "without symmetry"
-        rows.append({"": f"live states reached, {how}", title: f"{found.states:,}"})
+        sure = digits_text(100 * CONFIDENCE)
+        rows.append({"": f"to win, {sure} % sure", title: ends_text(*found.interval)})
+    if found.z is not None:
+        rows.append({"": "z", title: f"{found.z:.2f}"})
     if found.judged is not None:
+        how = "up to symmetry" if found.judged.turned else "without symmetry"
+        rows.append({"": f"live states reached, {how}", title: f"{found.states:,}"})
         rows.append({"": "best slides", title: found.judged.optimal_text})
         rows += [
             {"": "costs most", title: f"{one.statement}: {digits_text(one.regret)}"}
@@ -216,41 +216,6 @@ def evaluate(
         rows, data, data=[flat | {"objective": found.objective.label}], game=found.game,
         draw=lambda plots, file: plots.plot_regret(found.judged, file, drawn),
     )  # fmt: skip
-    return 0
-
-
-def _sure() -> str:
-    from tilebase.policies.simulation import CONFIDENCE
-
-    return digits_text(100 * CONFIDENCE)
-
-
-def _play(table: str, sample: SampleOptions, objective: str | None, show: Shown, run: UseOptions) -> int:
-    """Play by the table's own policy, and compare the mean with its value."""
-    if PLANNING.get():
-        raise UsageError("only the evaluation of a POLICY is planned: name one")
-    from tilebase.policies import simulation
-
-    with counting_progress() as progress:
-        found = simulation.simulate(table, **vars(sample), objective=objective, **run.use(progress))
-    title = str(found.objective)
-    rows: list[dict[str, Any]] = [
-        {"": "games", title: f"{found.games:,}"},
-        {"": "won", title: f"{found.wins:,}"},
-        {"": "slides a game", title: digits_text(found.slides / found.games, 6)},
-        {"": "mean", title: estimate_text(found.mean, found.error)},
-    ]
-    if found.objective.is_win:
-        rows.append({"": f"to win, {_sure()} % sure", title: ends_text(*found.interval)})
-    if found.value is not None:
-        rows.append({"": f"table ({found.objective.dtype})", title: str(found.value)})
-    if found.z is not None:
-        rows.append({"": "z", title: f"{found.z:.2f}"})
-    data, (low, high) = found.as_dict(), found.interval
-    value = None if found.value is None else float(found.value)
-    flat = {name: data[name] for name in found.facts if name != "interval"}
-    flat |= {"objective": found.objective.label, "value": value, "low": low, "high": high}
-    show.write(rows, data, data=[flat], game=found.game)
     return 0
 
 

@@ -10,7 +10,7 @@ the work of `costs.rates`:
     evaluating   afterstates × spawns
     thinning     values that are read, and states that optimal play visits: `VISITED` of the afterstates
     verifying    bytes, and boards of a sample × spawns
-    a function   states that it reaches
+    games        their slides at most
     an agent     states that it meets, and the time that it takes
 
 Threads share the layers that are large enough; all but counting, solving and evaluating is done by one.
@@ -30,7 +30,6 @@ import numpy as np
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import LAYER_SECONDS, RANK, of_cores, seconds
 from tilebase.costs.shares import Array, Layers, empty_cells, layers_of, measured, share_of
-from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, check_first
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.formations import Formation, formations
@@ -72,6 +71,8 @@ STATES = 1.6
 """The states that lead to the afterstates of a table, for each of them (3x3 to 512: 1.63)."""
 AFTER_BYTES, LAYER_BYTES = 20, 1 << 31
 """Bytes of memory of an afterstate with its value, and those of all layers that are kept in memory."""
+PAID_BYTES = 8
+"""Bytes of memory of a random game that is over."""
 JUDGED_BYTES = 150
 """Bytes of memory of a state of the largest sum: it waits with those of the next sums, in several pieces."""
 FOLLOWED_BYTES = 16
@@ -317,12 +318,12 @@ def judging(
     )  # fmt: skip
 
 
-def calling(game: Game, states: float, state_bytes: int) -> Estimate:
-    """Return the estimate for evaluating a function that reaches at most a number of states."""
-    reached = int(min(states, sum(boards_by_sum(game).values())))
+def playing(game: Game, games: int, afters: int, rate: str) -> Estimate:
+    """Return the estimate for random games of a policy: of a table of so many afterstates, or 0."""
+    slides = games * (game.largest_sum >> game.spawn_exponents[0])
     return Estimate(
-        "evaluating a function in", game, reached, reached, "states", seconds("call", reached),
-        1, OVERHEAD + int(state_bytes * reached), 0.0, upper=True,
+        "playing games of", game, slides, slides, "slides", seconds(rate, slides), 1,
+        OVERHEAD + PAID_BYTES * games + min(LAYER_BYTES, AFTER_BYTES * afters), 0.0, upper=True,
     )  # fmt: skip
 
 

@@ -136,13 +136,13 @@ def claim_of(findings: Iterable[Finding]) -> dict[str, Any]:
 
 
 def plain(value: Any, name: str = "") -> Any:
-    """Return a value as JSON has it: what has an identity as that, fractions as text, infinity as None.
+    """Return a value as JSON has it: what has an identity as that, fractions as text, infinity, NaN as None.
 
     >>> plain({"bound": Fraction(1, 3), "seconds": 1.23456})
     {'bound': '1/3', 'seconds': 1.23}
     """
     if isinstance(value, float):
-        return None if math.isinf(value) else round(value, 2) if name == "seconds" else value
+        return None if not math.isfinite(value) else round(value, 2) if name == "seconds" else value
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, Mapping):

@@ -12,8 +12,7 @@ Modules, those that the others import first:
     asking          `as_policy`: one way to ask whatever chooses slides
     following       the states that a policy meets, how often, and what follows from them
     judging         `judge`, `compare`, what they find (`Judgement`, `Comparison`) and take (`cost_of`)
-    value_errors    how far a value function is from the table
-    simulation      random games of a table or another policy
+    simulation      random games of a policy
     evaluation      the value of a policy
     distributions   how the games of a policy end, and which boards they meet
 
@@ -45,10 +44,9 @@ from tilebase.policies.asking import (
 )
 from tilebase.policies.following import Symmetry, Visited, optimal_visits, visited_states
 from tilebase.policies.judging import Comparison, Decision, Judgement, compare, cost_of, judge, normalised
-from tilebase.policies.value_errors import ValueErrors, value_error
 
 __all__ = [
     "ACTION_ORDERS", "BUILT_IN", "OBSERVATIONS", "ArrayPolicy", "BatchPolicy", "Comparison", "Decision",
-    "Judgement", "Symmetry", "ValueErrors", "Visited", "as_policy", "compare", "cost_of", "judge",
-    "normalised", "optimal_visits", "value_error", "visited_states",
+    "Judgement", "Symmetry", "Visited", "as_policy", "compare", "cost_of", "judge", "normalised",
+    "optimal_visits", "visited_states",
 ]  # fmt: skip

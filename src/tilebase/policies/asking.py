@@ -39,7 +39,7 @@ from tilebase.game.findings import Finding
 from tilebase.game.game import Game
 from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.values import Value
+from tilebase.objectives.values import Unknown, Value
 from tilebase.sparse.flow import even, largest
 from tilebase.tables.probe import Table, open_table
 
@@ -403,14 +403,14 @@ def player_text(policy: str, by: Objective | None) -> str:
 
 
 def findings_of(
-    game: Game, what: str, policy: str, text: str, start: Value, kind: str = "rounded"
+    game: Game, what: str, policy: str, text: str, start: Value | Unknown, kind: str = "rounded"
 ) -> tuple[Finding, ...]:
-    """Return what a policy is worth, and optimal play; `what` says of which value."""
+    """Return what a policy is worth, and optimal play if that is known; `what` says of which value."""
     board, rules = title_of(game), rules_of(game)
-    return (
-        Finding(board, f"{what}, by the policy {policy}", text, kind, rules),
-        Finding(board, f"{what}, under optimal play", str(start), start.kind, rules),
-    )
+    own = Finding(board, f"{what}, by the policy {policy}", text, kind, rules)
+    if isinstance(start, Unknown):
+        return (own,)
+    return own, Finding(board, f"{what}, under optimal play", str(start), start.kind, rules)
 
 
 def find_policy(policy: Any) -> Any:

@@ -34,7 +34,7 @@ from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import byte_text, digits_text, rounded_text
 from tilebase.objectives.objective import Objective, find_objective, potential, potentials
 from tilebase.policies.asking import ArrayPolicy, find_policy, player_text
-from tilebase.policies.evaluation import MOST_STATES, Policy, asked_policy, usual_symmetry
+from tilebase.policies.evaluation import Policy, asked_policy, usual_symmetry
 from tilebase.policies.following import Agent, Symmetry, chances_of
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
@@ -46,6 +46,8 @@ Array = npt.NDArray[Any]
 
 NAMES = {"tile": "largest tile at the end", "length": "slides of a game", "score": "score of a game"}
 """What has a distribution, and in words."""
+MOST_STATES = 2_000_000
+"""States that a callable may reach by default; these take a few minutes and 2 GB."""
 DIGITS = 9
 """How many digits of probabilities and means are printed."""
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -351,8 +353,7 @@ def _agent(table: Table, policy: Any, objective: str | None, name: Any, symmetry
         playing.objective(objective)  # raises unless it has it
     if built_in:
         local_folder(playing or table)
-    symmetry = symmetry or usual_symmetry(table, policy) or ("canonical" if built_in else "none")
-    return Agent(asked, symmetry, again=not built_in)
+    return Agent(asked, symmetry or usual_symmetry(policy) or "canonical", again=not built_in)
 
 
 class _Follow(Walk):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.arrays import BATCH, Flags, Floats, GameArrays, Keys, Probed, Slid, TableArrays, by_sum
+from tilebase.arrays import BATCH, Flags, Floats, Keys, Probed, Slid, TableArrays, by_sum
 from tilebase.errors import UsageError
-from tilebase.objectives.numbers import digits_text, share_text
 from tilebase.policies.asking import SUM_ERROR, ArrayPolicy, as_policy
-from tilebase.runtime.rows import table_text
 from tilebase.sparse.flow import Walk, even
 
 Symmetry: TypeAlias = Literal["canonical", "check", "none"]
@@ -89,65 +86,6 @@ def visited_states(
         return walk(arrays, Optimal())
     asked = as_policy(policy, arrays.game, objective=arrays.objective)
     return walk(arrays, Agent(asked, symmetry, batch))
-
-
-class Frame(NamedTuple):
-    """States of one sum in which a policy slides, and what it does there.
-
-    Attributes
-    ----------
-    sum, keys, visits, chances:
-        As in `Visited`.
-    found:
-        What the slides are: from the rules, or from a table.
-    """
-
-    sum: int
-    keys: Keys
-    visits: Floats
-    chances: Floats
-    found: Any
-
-
-@dataclass(frozen=True)
-class Pair:
-    """How two agents differ on one table.
-
-    Attributes
-    ----------
-    difference:
-        The value of the first less that of the second, or of a cost the reverse.
-    shared:
-        In how many states games of both slide.
-    otherwise:
-        In how many of these states they choose otherwise, each counted once.
-    agreement:
-        In these, 1 less the total variation distance of their slides: the mean over the visits of the first.
-    apart:
-        The part of `difference` that arises in shared states.  The rest is in states that only one meets.
-    rows:
-        The shared states in which they slide otherwise, and their regrets differ most: board, what each
-        chooses, and the regret of each.
-    """
-
-    difference: float
-    shared: int
-    otherwise: int
-    agreement: float
-    apart: float
-    rows: list[dict[str, Any]]
-
-    def __str__(self) -> str:
-        """Return the numbers as a table."""
-        share = f" ({share_text(self.otherwise / self.shared)})" if self.shared else ""
-        numbers = {
-            "difference": digits_text(self.difference),
-            "of it in shared states": digits_text(self.apart),
-            "shared states": f"{self.shared:,}",
-            "in which they choose otherwise": f"{self.otherwise:,}{share}",
-            "agreement, by visits": digits_text(self.agreement),
-        }
-        return table_text([{"": name, "pair": number} for name, number in numbers.items()])
 
 
 class Optimal:
@@ -231,42 +169,7 @@ def checked_rows(rng: np.random.Generator, n: int) -> npt.NDArray[np.int64]:
     return rng.permutation(n)[: max(n // CHECKED, LEAST_CHECKED)]
 
 
-def follow(
-    boards: GameArrays,
-    agent: Agent | Optimal,
-    look: Callable[[int, Keys], Any],
-    *,
-    discount: float = 1.0,
-    ended: bool = False,
-) -> Iterator[Frame]:
-    """Follow all games of an agent, from the smallest sum up; yield the states in which it slides.
-
-    `look` finds the slides of states of a sum.  A visit is the probability that a game meets a state, times
-    the `discount` for each slide before.  If `ended`, the states without a slide are yielded, too.
-    """
-    game, flow = boards.game, Walk(boards.compiled, turned=agent.turned).begin()
-    while flow:
-        total, (every, visited) = flow.pop()
-        if game.reached(total):
-            continue
-        for begin in range(0, len(every), PIECE):
-            keys, visits = every[begin : begin + PIECE], visited[begin : begin + PIECE]
-            found = look(total, keys)
-            if not ended:
-                live = found.allowed.any(axis=1)
-                keys, visits, found = keys[live], visits[live], of_rows(found, live)
-            if not len(keys):
-                continue
-            frame = Frame(total, keys, visits, chances_of(agent, keys, found), found)
-            yield frame
-            slid = found if isinstance(found, Slid) else boards.slide(keys)
-            taken = (frame.chances > 0) & ~slid.wins
-            weights = (visits[:, None] * frame.chances)[taken] * discount
-            flow.spread(total, flow.like(slid.after[taken]), weights)
-            flow.merge(PIECE)
-
-
-def of_rows(found: Any, rows: Flags) -> Any:
+def of_rows(found: Any, rows: npt.NDArray[Any]) -> Any:
     """Return what was found of some states."""
     return found._make(column[rows] for column in found)
 
@@ -284,15 +187,35 @@ def chances_of(agent: Agent | Optimal, keys: Keys, found: Any) -> Floats:
 def walk(
     arrays: TableArrays, agent: Agent | Optimal, *, discount: float = 1.0, ended: bool = False
 ) -> Iterator[Visited]:
-    """`follow` an agent through a table, and yield what it loses."""
-    frames = follow(
-        arrays.boards, agent, lambda _, keys: arrays.probe_known(keys), discount=discount, ended=ended
-    )
-    for total, keys, visits, chances, found in frames:
-        below = found.value - (chances * np.nan_to_num(found.q)).sum(axis=1)
-        loss = np.maximum(arrays.objective.told(below), 0)
-        none = found.value[:0], found.q[:0]
-        yield Visited(total, keys, visits, found.value, found.q, chances, loss, found.best, *none)
+    """Follow all games of an agent, from the smallest sum up; yield the states in which it slides.
+
+    A visit is the probability that a game meets a state, times the `discount` for each slide before.  If
+    `ended`, the states without a slide are yielded, too.
+    """
+    boards = arrays.boards
+    flow = Walk(boards.compiled, turned=agent.turned).begin()
+    while flow:
+        total, (every, visited) = flow.pop()
+        if boards.game.reached(total):
+            continue
+        for begin in range(0, len(every), PIECE):
+            keys, visits = every[begin : begin + PIECE], visited[begin : begin + PIECE]
+            found = arrays.probe_known(keys)
+            if not ended:
+                live = np.flatnonzero(found.allowed.any(axis=1))
+                keys, visits, found = keys[live], visits[live], of_rows(found, live)
+            if not len(keys):
+                continue
+            chances = chances_of(agent, keys, found)
+            below = found.value - (chances * np.nan_to_num(found.q)).sum(axis=1)
+            loss = np.maximum(arrays.objective.told(below), 0)
+            none = found.value[:0], found.q[:0]
+            yield Visited(total, keys, visits, found.value, found.q, chances, loss, found.best, *none)
+            slid = boards.slide(keys)
+            taken = (chances > 0) & ~slid.wins
+            weights = (visits[:, None] * chances)[taken] * discount
+            flow.spread(total, flow.like(slid.after[taken]), weights)
+            flow.merge(PIECE)
 
 
 def pieces_by_sum(layers: Iterable[Visited]) -> Iterator[list[Visited]]:
@@ -308,59 +231,30 @@ def joined(pieces: list[Visited]) -> Visited:
     return Visited(total[0], *map(np.concatenate, columns))
 
 
-def back(
-    boards: GameArrays,
-    frames: Sequence[Frame | Visited],
-    own: Callable[[Any], Floats],
-    over: Callable[[Keys], Floats],
-    *,
-    turned: bool,
-    discount: float,
-) -> Iterator[tuple[Any, Floats, Floats]]:
-    """Add up what is gained or lost in states and after them, from the largest sum down.
-
-    Yields each frame with ``float64[n]``, what follows from its states on, and ``float64[n, A]``, the part of
-    it that follows after each slide and the spawns.  `own` is what is gained in the states themselves, and
-    `over` what the states are worth that no frame holds, since the game is over there.
-    """
-    walk, behind = Walk(boards.compiled, turned=turned), dict[int, tuple[Keys, Floats]]()
-    for frame in reversed(frames):
-        later = np.zeros(frame.chances.shape)
-        slid = boards.slide(frame.keys)
-        taken = (frame.chances > 0) & ~slid.wins
-        if not boards.game.ended(frame.sum):
-            states, origin, chance = boards.spawns(slid.after[taken])
-            states = walk.like(states)
-            worths = over(states)
-            for total, mine in by_sum(boards.game, states):
-                if total in behind:
-                    keys, values = behind[total]
-                    at = np.minimum(keys.searchsorted(states[mine]), len(keys) - 1)
-                    worths[mine] = np.where(keys[at] == states[mine], values[at], worths[mine])
-            later[taken] = discount * np.bincount(origin, worths * chance, minlength=int(taken.sum()))
-        every = own(frame) + (frame.chances * later).sum(axis=1)
-        after = behind.get(frame.sum, (frame.keys[:0], every[:0]))  # a sum may come in pieces
-        behind[frame.sum] = np.concatenate([frame.keys, after[0]]), np.concatenate([every, after[1]])
-        yield frame, every, later
-
-
 def own_values(arrays: TableArrays, agent: Agent, layers: Iterable[Visited]) -> tuple[Visited, ...]:
     """Add the values under the agent to all states that it meets.
 
     What it gets less than optimal play from a state on is what it loses there, and what it then gets less on
     average after its slides and the spawns.
     """
-    told = arrays.objective.told
-    found = back(
-        arrays.boards, [joined(pieces) for pieces in pieces_by_sum(layers)], lambda layer: layer.loss,
-        lambda states: np.zeros(len(states)), turned=agent.turned,
-        discount=float(arrays.objective.discount),
-    )  # fmt: skip
-    done = [
-        layer._replace(
-            own_value=layer.value - told(less),
-            own_q=np.where(layer.chances > 0, layer.q - told(later), np.nan),
-        )
-        for layer, less, later in found
-    ]
+    boards, told, discount = arrays.boards, arrays.objective.told, float(arrays.objective.discount)
+    flow, behind = Walk(boards.compiled, turned=agent.turned), dict[int, tuple[Keys, Floats]]()
+    done: list[Visited] = []
+    for layer in reversed([joined(pieces) for pieces in pieces_by_sum(layers)]):
+        later = np.zeros(layer.chances.shape)
+        slid = boards.slide(layer.keys)
+        taken = (layer.chances > 0) & ~slid.wins
+        if not boards.game.ended(layer.sum):
+            states, origin, chance = boards.spawns(slid.after[taken])
+            states, less = flow.like(states), np.zeros(len(states))  # 0 of states where the game is over
+            for total, mine in by_sum(boards.game, states):
+                if total in behind:
+                    keys, values = behind[total]
+                    at = np.minimum(keys.searchsorted(states[mine]), len(keys) - 1)
+                    less[mine] = np.where(keys[at] == states[mine], values[at], 0)
+            later[taken] = discount * np.bincount(origin, less * chance, minlength=int(taken.sum()))
+        here = layer.loss + (layer.chances * later).sum(axis=1)
+        behind[layer.sum] = layer.keys, here
+        own_q = np.where(layer.chances > 0, layer.q - told(later), np.nan)
+        done.append(layer._replace(own_value=layer.value - told(here), own_q=own_q))
     return tuple(reversed(done))

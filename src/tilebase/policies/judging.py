@@ -29,7 +29,6 @@ from tilebase.policies.following import (
     CHECKED,
     SYMMETRIES,
     Agent,
-    Pair,
     Symmetry,
     Visited,
     joined,
@@ -174,11 +173,6 @@ class Judgement(Reported):
         order = np.argsort(every.keys)
         return Visited._make((0, *(column[order] for column in every[1:])))
 
-    @property
-    def lost(self) -> Floats:
-        """``float64[n]``: the regret in each state of `visited`."""
-        return self.visited.visits * self.visited.loss
-
     def probe(self, boards: Any, *, encoding: Encoding = "exponents") -> tuple[Floats, Floats]:
         """Return V and Q of the agent on boards as `TableArrays.probe` takes them, in their orientation.
 
@@ -316,30 +310,9 @@ class Comparison:
 
     def score(self, name: str) -> float:
         """Return the normalised score of an agent: 0 for random slides, 1 for optimal play."""
-        return normalised(self._agent(name).value, self.random, self.optimum)
-
-    def _agent(self, name: str) -> Judgement:
         if name not in self.judged:
             raise UsageError(f"no agent is named {name!r}: the agents are {', '.join(self.judged)}")
-        return self.judged[name]
-
-    def pair(self, first: str, second: str, *, most: int = 10) -> Pair:
-        """Compare two agents state by state.  Raises `UsageError` without ``compare(..., keep=True)``."""
-        one, other = self._agent(first), self._agent(second)
-        met = one.visited, other.visited
-        keys, *at = np.intersect1d(met[0].keys, met[1].keys, True, return_indices=True)
-        lost, chances = (one.lost[at[0]], other.lost[at[1]]), (met[0].chances[at[0]], met[1].chances[at[1]])
-        apart, alike = lost[1] - lost[0], np.minimum(*chances).sum(axis=1)
-        game, rows = one.boards.game, list[dict[str, Any]]()
-        other_slides = np.flatnonzero((chances[0] != chances[1]).any(axis=1))
-        for i in other_slides[np.lexsort((keys[other_slides], -np.abs(apart[other_slides])))][:most]:
-            rows.append({"board": game.format(game.unpack(int(keys[i])))})
-            for name, slides, regret in zip((first, second), chances, lost, strict=True):
-                rows[-1] |= {name: _chances(game.directions, slides[i]), f"{name} regret": float(regret[i])}
-        agreement = float(np.average(alike, weights=met[0].visits[at[0]])) if len(keys) else math.nan
-        return Pair(
-            other.regret - one.regret, len(keys), len(other_slides), agreement, float(apart.sum()), rows
-        )
+        return normalised(self.judged[name].value, self.random, self.optimum)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each agent, the best first."""

@@ -21,10 +21,15 @@ from tilebase.objectives.objective import Objective
 from tilebase.sparse.reading import MISSING, Links, ReadLayer, merge_weights, spawn_chances, spawns_of
 
 
-class Flow:
-    """States that games come to next, by sum, each with some numbers: ``columns[0]`` has the keys."""
+class Walk:
+    """All games of a policy at once: the states of each sum, with numbers such as how probable each is.
 
-    def __init__(self) -> None:
+    Take the states of the lowest sum (`pop`), choose slides, and hand the afterstates on (`spread`).  A
+    number may be a row of numbers.  If `turned`, keys are canonical, and boards that are turned are one.
+    """
+
+    def __init__(self, compiled: CompiledGame, *, turned: bool = True) -> None:
+        self._compiled, self._turned = compiled, turned
         self._pieces: dict[int, list[tuple[Array, ...]]] = {}
 
     def __bool__(self) -> bool:
@@ -48,23 +53,6 @@ class Flow:
             if rows > 2 * len(pieces[0][0]) + spare:
                 self._pieces[total] = [merge_weights(*map(np.concatenate, zip(*pieces, strict=True)))]
 
-    def pop(self) -> tuple[int, tuple[Array, ...]]:
-        """Remove the states of the lowest sum; return the sum and the columns."""
-        total = min(self._pieces)
-        return total, tuple(map(np.concatenate, zip(*self._pieces.pop(total), strict=True)))
-
-
-class Walk(Flow):
-    """All games of a policy at once: the states of each sum, with numbers such as how probable each is.
-
-    Take the states of the lowest sum (`pop`), choose slides, and hand the afterstates on (`spread`).  A
-    number may be a row of numbers.  If `turned`, keys are canonical, and boards that are turned are one.
-    """
-
-    def __init__(self, compiled: CompiledGame, *, turned: bool = True) -> None:
-        super().__init__()
-        self._compiled, self._turned = compiled, turned
-
     def like(self, keys: Array) -> Array:
         """Return the keys under which boards are met."""
         return self._compiled.canonical(keys) if self._turned else keys
@@ -81,9 +69,9 @@ class Walk(Flow):
         self.add(game.sum(board), self.like(np.array([game.pack(board)], dtype=np.uint64)), *weights)
 
     def pop(self) -> tuple[int, tuple[Array, ...]]:
-        """Remove and return states as `Flow.pop` does; the keys are distinct and ascending."""
-        total, columns = super().pop()
-        return total, merge_weights(*columns)
+        """Remove the states of the lowest sum; return it, their keys, distinct and ascending, and numbers."""
+        total = min(self._pieces)
+        return total, merge_weights(*map(np.concatenate, zip(*self._pieces.pop(total), strict=True)))
 
     def spread(self, total: int, afters: Array, *weights: Array) -> None:
         """Spread the numbers of afterstates of a sum over their spawns, if games go on after these."""
@@ -116,12 +104,6 @@ def ratings(objective: Objective, layer: ReadLayer, links: Links) -> Array:
         q = q + (np.repeat(added, 2, axis=0) if objective.merge else added)
     q[(links.slots == NONE) | (links.slots == MISSING)] = -np.inf
     return q
-
-
-def gains(objective: Objective, links: Links, chosen: Array) -> Array | int:
-    """Return what the slide ``chosen[x]`` of each state x adds to the value of the board after it."""
-    added = slide_gains(objective, links.gains)
-    return added if isinstance(added, int) else added[chosen // 2, np.arange(len(chosen))]
 
 
 def best_slides(q: Array, slack: float) -> Array:

@@ -1,6 +1,6 @@
 """Solved layers read from disk: keys, their directory, and values.
 
-Simulation, thinning and policies use them to look up many positions of a layer at once.
+Thinning and policies use them to look up many positions of a layer at once.
 `tables.prober` looks up single positions.
 """
 
