@@ -172,7 +172,7 @@ def test_tiles_can_be_read() -> None:
         (lambda: Board(Game("2x2"), (1, 2, 3, -1)), "tile -1 on cell 3 is not part of the game"),
         (lambda: Board.parse(SMALL, "│ 2 │ 4 │"), "has 2 cells; a 2x2 board has 4"),
         (lambda: Board.from_key(SMALL, -1), "does not fit a 2x2 board"),
-        (lambda: Board.from_numpy(SMALL, [2, 4, 0, 8]), "the shape (4,), but a 2x2 board has (2, 2)"),
+        (lambda: Board.from_numpy(SMALL, [2, 4, 0]), "the shape (3,), but a 2x2 board has (2, 2)"),
         (lambda: Board.from_numpy(SMALL, [[2], [4, 0]]), "not an array of shape (2, 2)"),
         (lambda: Board.from_numpy(SMALL, np.ones((2, 2))), "an array of float64, but a board holds integers"),
         (lambda: Board.from_numpy(SMALL, np.ones((2, 2), dtype=bool)), "an array of bool"),

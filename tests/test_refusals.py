@@ -69,4 +69,4 @@ def names(folder: Path) -> set[str]:
 
 
 def test_a_tile_of_many_digits_is_cut(refused: Callable[..., None]) -> None:
-    refused(["force", "2x2", "8", "--start", "9" * 5000 + ",4/4,4"], 2, "a tile of 5000 digits")
+    refused(["force", "2x2", "8", "--start", "9" * 5000 + ",4/4,4"], 2, "tile on cell 0 is too large for 2x2")

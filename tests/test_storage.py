@@ -27,7 +27,6 @@ from tilebase.files.run import Query, RunFolder, delete_run
 from tilebase.files.store import LayerStore
 from tilebase.files.work_folders import LeftRun, list_runs, remove_runs, work_folder
 from tilebase.runtime import storage, system
-from tilebase.tables.verify import read_sums, table_sums
 
 SMALL, BUSY = Game("2x2", 32), "another process is writing it"
 OTHER = Game("2x2", 32, spawn="1/5")
@@ -470,53 +469,7 @@ def test_three_processes_at_once(folder: Path) -> None:
     assert list((folder / "runs").iterdir()) == []
 
 
-# -- sums -------------------------------------------------------------------------------------------
-
-
-def test_sums_are_those_of_sha256sum(table: Path, tmp_path: Path, printed: Callable[..., str]) -> None:
-    text = printed(f"verify {table} --list -q")
-    (tmp_path / "list").write_text(text)
-    command = ["sha256sum", "--strict", "-c", str(tmp_path / "list")]
-    done = subprocess.run(command, cwd=table, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    sums = read_sums(tmp_path / "list")
-    assert sums == table_sums(table)
-    wanted = {name for name in stored.contents(table) if name.endswith((".seg", ".idx"))} | {"manifest.json"}
-    assert sums.keys() == wanted
-    assert f"its {len(sums)} files are those of" in printed(f"verify {table} --against {tmp_path}/list -q")
-
-
-def test_another_table_is_not_the_one_of_a_list(table, tmp_path, capsys, printed) -> None:
-    """It is sound by itself: only the list tells."""
-    main(["verify", str(table), "--list", "-q"])
-    (tmp_path / "list").write_text(capsys.readouterr().out)
-    other = made(tmp_path / "other", OTHER)
-    printed(f"verify {other} -q")
-    said = printed(f"verify {other} --against {tmp_path}/list -q", status=1)
-    assert said.count("is not the file in the list") == len(table_sums(table))
-    lines = (tmp_path / "list").read_text().splitlines(keepends=True)
-    (at,) = (at for at, line in enumerate(lines) if "000.seg" in line)
-    line = lines.pop(at).replace("000.seg", "001.seg")
-    (tmp_path / "list").write_text("".join(lines) + line)
-    said = printed(f"verify {table} --against {tmp_path}/list -q", status=1)
-    assert "values/win/001.seg is in the list, but not in" in said
-    assert "values/win/000.seg is not in the list" in said
-
-
-def test_damaged_tables_have_no_list(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    stored.chunks_of(table / "values/win", 20).flip()
-    assert main(["verify", str(table), "--list", "-q"]) == 1
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert "values/win, sum 20, is damaged" in printed.err
-
-
-@pytest.mark.parametrize("text", ["", "x", "00  name", f"{'0' * 64}  ", f"{'0' * 64}  a\n{'1' * 64}  a"])
-def test_lists_that_are_none(text: str, table: Path, tmp_path: Path, refused: Refused) -> None:
-    (tmp_path / "list").write_text(text)
-    with pytest.raises(CorruptError):
-        read_sums(tmp_path / "list")
-    refused(["verify", str(table), "--against", str(tmp_path / "list")], 1, "list")
+# -- layers and manifests --------------------------------------------------------------------------
 
 
 def test_a_layer_of_another_size_gets_a_new_place(table: Path) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import stat
-import sys
 from collections.abc import Sequence
-from contextlib import closing, redirect_stdout, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -56,17 +55,6 @@ def verify(
             negative=(), help="Compare every float of a table of up to 3 million afterstates with fractions."
         ),
     ] = False,
-    listed: Annotated[
-        bool,
-        Parameter(
-            name="--list",
-            negative=(),
-            help="Print the SHA-256 sums of a sound table, to publish them.",
-        ),
-    ] = False,
-    against: Annotated[
-        Path | None, Parameter(help="Also compare the files of a table with the SHA-256 sums in this list.")
-    ] = None,
     derived: DerivedOptions = DerivedOptions(),
     shown: ShownOptions = ShownOptions(),
 ) -> int:
@@ -81,10 +69,6 @@ def verify(
 
     tilebase verify 3x3-512/ --sample 10000
 
-    tilebase verify 3x3-512/ --list > 3x3-512.sha256
-
-    tilebase verify 3x3-512/ --against 3x3-512.sha256
-
     tilebase verify 3x3-32.cert
     """
     if derived.sample < 0:
@@ -94,9 +78,6 @@ def verify(
             "workers derive all values of a table again: give --all, too, or leave --cluster out"
         )
     path = local_path(location)
-    is_table = path is None or path.suffix == ".zip" or (path / places.TABLE).exists()
-    if (listed or against is not None) and not is_table:
-        raise UsageError(f"{location} is not a table: --list and --against are for one table")
     show = shown.checked()
     if path is not None and is_certificate(path):
         if PLANNING.get():
@@ -112,33 +93,23 @@ def verify(
             row = expected_cost(table, None if derived.every else derived.sample).row()
         return show.plan(row, game=table.game)
     report = _Report()
-    with redirect_stdout(sys.stderr if listed else sys.stdout):
-        try:  # if the user stops the command, what is checked so far is written
-            checking = {
-                "sample": None if derived.every else derived.sample,
-                "seed": derived.seed,
-                "cluster": derived.cluster,
-            }
-            _verify_what_is_there(location, path, against, report, checking, one_table=listed)
-        finally:
-            report.write(show)
-    if listed and not report.status:
-        _print_sums(location)
+    try:  # if the user stops the command, what is checked so far is written
+        checking = {
+            "sample": None if derived.every else derived.sample,
+            "seed": derived.seed,
+            "cluster": derived.cluster,
+        }
+        _verify_what_is_there(location, path, report, checking)
+    finally:
+        report.write(show)
     return report.status
 
 
 def _verify_what_is_there(
-    location: str, path: Path | None, against: Path | None, report: _Report, checking: dict[str, Any], *,
-    one_table: bool,
-) -> None:  # fmt: skip
+    location: str, path: Path | None, report: _Report, checking: dict[str, Any]
+) -> None:
     """Verify a table, a run, or each table of a folder."""
-    if against is not None:
-        from tilebase.tables.verify import read_sums
-
-        expected = read_sums(against)
-        _verify_table(location, report, checking)
-        _compare_sums(location, expected, f"are those of {against}", report)
-    elif one_table or path is None or not stat.S_ISDIR(mode_of(path)):
+    if path is None or not stat.S_ISDIR(mode_of(path)):
         _verify_table(location, report, checking)
     elif mode_of(path / places.QUERY) and not mode_of(path / places.TABLE):
         _verify_run(path, report)
@@ -174,13 +145,6 @@ class _Report:
         """Enter a table that cannot be checked."""
         self._enter(what, [str(error)])
         self._lines.append(f"{what}: {error}")
-
-    def add_compared(self, wrong: Sequence[str], same: str) -> None:
-        """Enter how the last table differs from a list; `same` is said if it does not."""
-        last = self._entries[-1]
-        last["problems"] += wrong
-        last["sound"] = not last["problems"]
-        self._lines += wrong or [same]
 
     def _enter(
         self, what: Path | str, problems: list[str], layers: int | None = None, values: int | None = None,
@@ -290,23 +254,6 @@ def _verify_winning(winning: WinningSet, report: _Report) -> None:
         f"layers in which {winning.text}, not derived again",
         layers=len(winning.manifest.layers),
     )  # fmt: skip
-
-
-def _compare_sums(location: str, expected: dict[str, str], same: str, report: _Report) -> None:
-    """Compare the files of a table with a list of their sums."""
-    from tilebase.tables.verify import compare_sums
-
-    with share_progress("files") as progress:
-        wrong = compare_sums(location, expected, progress=progress)
-    report.add_compared(wrong, f"{location}: its {len(expected):,} files {same}")
-
-
-def _print_sums(location: str) -> None:
-    from tilebase.tables.verify import format_sums, table_sums
-
-    with share_progress("files") as progress:
-        sums = table_sums(location, progress=progress)
-    sys.stdout.write(format_sums(sums))
 
 
 # -- certificates ----------------------------------------------------------------------------------

@@ -333,19 +333,10 @@ class PagedLayers:
         lacks = f"{self.name} lacks {name}, which the manifest names"
         return _Needed(self.location, f"{self.folder}/{name}", lacks)
 
-    def _segments(self) -> list[str]:
-        """Return the names of the segments.  Reads every page."""
-        numbers = {record.segment for page in self._pages.pages for record, _ in self._page(page).values()}
-        return [places.segment(number) for number in sorted(numbers)]
-
-    def names(self) -> list[str]:
-        """Return the paths of all files, in the location.  Reads every page."""
-        names = self._segments()
-        return [f"{self.folder}/{name}" for name in ([places.INDEX] * bool(names) + names)]
-
     def check_headers(self) -> None:
         """Compare how the index and its segments begin.  Raises `CorruptError`."""
-        names = self._segments()
+        numbers = {record.segment for page in self._pages.pages for record, _ in self._page(page).values()}
+        names = [places.segment(number) for number in sorted(numbers)]
         for name in names:
             with closing(self._open(name)) as source:
                 begin = source.read(0, len(SEGMENT))

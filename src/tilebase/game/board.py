@@ -7,13 +7,12 @@ It is drawn as SVG, which notebooks show and which stands alone as a file.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 from operator import index
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,7 @@ import numpy.typing as npt
 from tilebase.errors import BoardError, UsageError
 from tilebase.game import symmetry
 from tilebase.game.game import Cells, Game, check_is_game
-from tilebase.game.notation import X_TILE, as_typed, split_cells
+from tilebase.game.notation import X_TILE, as_typed, json_rows, split_cells
 
 CELL, GAP, PLANE_GAP = 100, 12, 36
 """Lengths in a drawing: a cell, the space around it, the space between the planes of a box."""
@@ -88,8 +87,8 @@ class Board:
     def read(cls, game: Game, board: object) -> Board:
         """Return the board of any form in which boards are written.
 
-        `board` is a `Board`; text as `parse` reads it; JSON, a list of tiles or of rows, or an object with
-        such a list as ``board``; a packed key; or an array of tiles.  Raises `BoardError`.
+        `board` is a `Board`; text as `parse` reads it; an array as `from_numpy` reads it; the same as JSON,
+        or as ``board`` of an object; or a packed key.  Raises `BoardError`.
 
         >>> Board.read(Game("2x2", 32), "1203") == Board.read(Game("2x2", 32), "[[2, 4], [0, 8]]")
         True
@@ -100,7 +99,7 @@ class Board:
         if isinstance(board, str):
             text = as_typed(board)
             if text[:1] in ("[", "{"):
-                return cls.from_numpy(game, _from_json(game, text))
+                return cls.from_numpy(game, json_rows(text))
             return cls.parse(game, text)
         if isinstance(board, int | np.integer):
             return cls.from_key(game, int(board))
@@ -121,7 +120,7 @@ class Board:
 
     @classmethod
     def from_numpy(cls, game: Game, array: npt.ArrayLike, *, exponents: bool = False) -> Board:
-        """Return the board of an array of integers whose shape is that of the game.
+        """Return the board of an array of integers in the shape of the game, or in one row.
 
         Cells hold tiles (0 for an empty cell or a wall, -1 for an unmergeable tile), or what
         `cells` holds if `exponents` is true.  Raises `BoardError` on anything else.
@@ -240,25 +239,13 @@ def _integers(game: Game, array: npt.ArrayLike) -> list[int]:
         values = np.asarray(array)
     except ValueError as error:
         raise BoardError(f"not an array of shape {game.shape}: {error}") from error
-    if values.shape != game.shape:
+    if values.shape not in (game.shape, (game.cells,)):
         raise BoardError(
             f"the array has the shape {values.shape}, but a {game.shape_text} board has {game.shape}"
         )
     if not np.issubdtype(values.dtype, np.integer):
         raise BoardError(f"an array of {values.dtype}, but a board holds integers: convert it first")
     return [int(value) for value in values.flat]
-
-
-def _from_json(game: Game, text: str) -> npt.NDArray[Any]:
-    try:
-        found = json.loads(text)
-        rows = found["board"] if isinstance(found, dict) else found
-        array = np.asarray(rows)
-        return array.reshape(game.shape) if array.shape == (game.cells,) else array
-    except (ValueError, KeyError, RecursionError) as error:
-        raise BoardError(
-            f"{' '.join(text.split())[:99]} is not a board in JSON: write [[2, 4], [0, 8]]"
-        ) from error
 
 
 # -- pictures ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ others.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
@@ -129,36 +130,78 @@ def read_board(text: str, grid: Grid, walls: Collection[int], x: int, game: obje
             f"{text!r} has {count_of(len(words), 'cell')}; a {grid} board has {grid.cells}: "
             f"separate cells by blanks or commas and rows by /{key}"
         )
+    return read_cells(words, walls, x, game)
+
+
+def written(board: Any) -> tuple[tuple[int, ...], list[Any]]:
+    """Return the shape of a board in any form, and what stands on its cells, as `read_cells` reads it.
+
+    `board` is text with rows apart by ``/``, JSON, or lists or an array of tiles; one row may have a shape of
+    one number.  Raises `BoardError`.
+
+    >>> written("2,x/0,8"), written([2, -1, 0, 8])
+    (((2, 2), ['2', 'x', '0', '8']), ((4,), [2, -1, 0, 8]))
+    """
+    if isinstance(board, str):
+        text = as_typed(board)
+        listed = text[:1] in ("[", "{")
+        board = json_rows(text) if listed else [split_cells(row) for row in text.split("/") if row.strip()]
+    shape: tuple[int, ...] = ()
+    cells = [board]
+    while cells := [one.tolist() if hasattr(one, "tolist") else one for one in cells]:
+        if len(shape) == 3 or not all(isinstance(one, list | tuple) for one in cells):
+            break
+        width = len(cells[0])
+        odd = next((at for at, one in enumerate(cells) if len(one) != width), None)
+        if odd is not None:
+            raise BoardError(
+                f"row 1 of the board has {count_of(width, 'cell')} and row {odd + 1} has {len(cells[odd])}: "
+                "write all cells, 0 for an empty one"
+            )
+        shape, cells = (*shape, width), [cell for one in cells for cell in one]
+    return shape, cells
+
+
+def json_rows(text: str) -> list[Any]:
+    """Return the rows of a board in JSON, a list or an object with one.  Raises `BoardError`."""
+    try:
+        found = json.loads(text)
+        rows = found["board"] if isinstance(found, dict) else found
+    except (ValueError, KeyError, RecursionError):
+        rows = None
+    if not isinstance(rows, list):
+        raise BoardError(f"{' '.join(text.split())[:99]} is not a board in JSON: write [[2, 4], [0, 8]]")
+    return rows
+
+
+def read_cells(words: Iterable[Any], walls: Collection[int], x: int, game: object) -> Cells:
+    """Return the exponents of cells: words as in `read_board`, or numbers.  Raises `BoardError`."""
     try:
         return tuple(read_cell(word, cell, walls, x, game) for cell, word in enumerate(words))
     except BoardError as error:
-        raise BoardError(f"{error}{exponents_hint(words)}") from error
+        small = all(re.fullmatch("[0-9]|[12][0-9]|3[01]", str(word)) for word in words)
+        hint = "; exponents are written as hexadecimal digits, such as 1203 for 2,4/0,8" if small else ""
+        raise BoardError(f"{error}{hint}") from error
 
 
-def exponents_hint(words: Iterable[object]) -> str:
-    """Return how exponents are written, for the refusal of a board whose cells may all be exponents."""
-    small = all(re.fullmatch("[0-9]|[12][0-9]|3[01]", str(word)) for word in words)
-    return "; exponents are written as hexadecimal digits, such as 1203 for 2,4/0,8" if small else ""
-
-
-def read_cell(word: str, cell: int, walls: Collection[int], x: int, game: object) -> int:
-    """Return the exponent on a cell from text, as in `read_board`.  Raises `BoardError`."""
+def read_cell(word: Any, cell: int, walls: Collection[int], x: int, game: object) -> int:
+    """Return the exponent on a cell, as `read_cells` does.  Raises `BoardError`."""
     if word in (".", "-", "_", "0") or (word == "#" and cell in walls):
         return 0
-    if word == "x" and x:
+    if word in ("x", X_TILE) and x:
         return x
     if word in ("x", "#"):
         missing = "unmergeable tile" if word == "x" else f"wall on cell {cell}"
         raise BoardError(f"{word!r} on the board, but the game {game} has no {missing}")
-    if not word.isdecimal():
-        raise BoardError(f"{word!r} is not a tile: write 2, 4, 8, or . for an empty cell")
+    if not (word.isdecimal() if isinstance(word, str) else hasattr(word, "__index__")):
+        raise BoardError(f"{str(word)[:40]!r} is not a tile: write 2, 4, 8, or . for an empty cell")
     try:
         return read_tile(int(word), x)
     except ValueError as error:
         if isinstance(error, BoardError):
             raise
-        # Python reads no number of more than 4300 digits.
-        raise BoardError(f"a tile of {len(word)} digits is too large for {game}") from error
+        # Python reads and writes no number of more than 4300 digits.
+        raise BoardError(f"the tile on cell {cell} is too large for {game}") from error
 
 
 def read_tile(tile: int, x: int) -> int:

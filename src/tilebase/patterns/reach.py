@@ -15,7 +15,7 @@ from typing import Unpack
 
 from tilebase.errors import BoardError
 from tilebase.game.findings import VERDICTS, Finding
-from tilebase.game.notation import count_of, exponent_of, tile_text
+from tilebase.game.notation import count_of, read_cells, tile_text, written
 from tilebase.patterns.filling import game_by_filling
 from tilebase.patterns.moves import Played, replay
 from tilebase.patterns.packed import Backward, check_goals, decide_back
@@ -143,17 +143,11 @@ def _result(
 
 def parse_position(text: str, drops: tuple[int, ...]) -> tuple[Rules, Position]:
     """Return the board of a text, and the rules of its size with these drops.  Raises `BoardError`."""
-    rows = [row.split(",") for row in text.replace(" ", "").strip("/").split("/")]
-    if len({len(row) for row in rows}) != 1:
-        raise BoardError(f"{text!r} is not a board: write rows of the same length, as in 2,4/4,2")
-    words = [word for row in rows for word in row]
-    bad = next(
-        (word for word in words if not (word.isascii() and word.isdecimal() and len(word) <= 80)), None
-    )
-    if bad is not None:
-        raise BoardError(f"{bad!r} in {text!r} is not a tile: write 0, 2, 4, 8 and so on")
-    position = tuple(exponent_of(int(word)) if int(word) else 0 for word in words)
-    return Rules(len(rows), len(rows[0]), drops), position
+    shape, words = written(text)
+    if len(shape) != 2 or not words:
+        raise BoardError(f"{text!r} is not a board: write its rows, as in 2,4/4,2")
+    rules = Rules(shape[0], shape[1], drops)
+    return rules, read_cells(words, (), 0, rules.grid)
 
 
 def crowded(rules: Rules, position: Position) -> str:

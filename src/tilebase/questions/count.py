@@ -119,14 +119,9 @@ def count(
         ):
             if not is_counted(run.folder) and (_begun(opened) or space) == "all":
                 return _count_all(opened, run, up_to)
-            sharing = None
-            if run.cluster is not None:
-                from tilebase.sparse.shared_forward import SharedCount  # only workers need it
-
-                sharing = SharedCount(run.cluster, opened)
             begun = opened.journal.path.exists()
             with remembering() as done:
-                result = count_in(opened, run, up_to=up_to, work=work, sharing=sharing)
+                result = count_in(opened, run, up_to=up_to, work=work)
                 if not (begun or run.cluster):
                     done["count"] = count_work(game, result.total("states"), up_to)
             return result

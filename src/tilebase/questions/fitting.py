@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from math import isqrt
+from math import isqrt, prod
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from tilebase.errors import BoardError, GameError, MissingBoardError, UsageError
 from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import is_shape
-from tilebase.game.notation import as_typed, count_of, split_cells
+from tilebase.game.notation import as_typed, written
 from tilebase.objectives.numbers import byte_text
 from tilebase.runtime.documents import shown
 from tilebase.runtime.measured import DAY, duration
@@ -35,7 +35,6 @@ from tilebase.sparse.halves import TABLE_LIMIT
 from tilebase.tables.large_tiles import (
     LARGE,
     NoReadingError,
-    json_rows,
     large_tiles_of,
     read_tiles,
     started_from,
@@ -339,29 +338,15 @@ def shape_of(board: Any) -> tuple[int, int]:
 
     Raises `BoardError`.
     """
-    given = board
-    if isinstance(board, str):
-        text = as_typed(board)
-        if re.fullmatch(r"[0-9a-f]+", text) and isqrt(len(text)) ** 2 == len(text) > 1:
-            return isqrt(len(text)), isqrt(len(text))
-        if text[:1] in ("[", "{"):
-            board = json_rows(text)
-        else:
-            board = [split_cells(row) for row in text.split("/") if row.strip()]
-            known = (".", "-", "_", "x")
-            if not all(word.isdecimal() or word in known for row in board for word in row):
-                board = []
-    rows = board.tolist() if hasattr(board, "tolist") else board
-    listed = isinstance(rows, list | tuple) and all(isinstance(row, list | tuple) for row in rows)
-    widths = [len(row) for row in rows] if listed else []
-    if len(widths) == 1 and isqrt(widths[0]) ** 2 == widths[0] > 1:
-        return isqrt(widths[0]), isqrt(widths[0])  # the tiles of a square in one line
-    odd = next((at for at, width in enumerate(widths) if width != widths[0]), None)
-    if odd is not None:
-        raise BoardError(
-            f"row 1 of the board has {count_of(widths[0], 'cell')} and row {odd + 1} has {widths[odd]}: "
-            "write all cells, 0 for an empty one"
-        )
-    if len(widths) < 2 or min(widths) < 2:
-        raise BoardError(f"{shown(given, 80)} is not a board with its shape: write its rows, such as 2,4/0,8")
-    return len(rows), widths[0]
+    text = as_typed(board) if isinstance(board, str) else ""
+    digits = re.fullmatch(r"[0-9a-f]+", text)
+    shape, words = ((1, len(text)), []) if digits else written(board)
+    known = (".", "-", "_", "x")
+    if any(isinstance(word, str) and not word.isdecimal() and word not in known for word in words):
+        shape = ()  # a name, or other words
+    side = isqrt(prod(shape))
+    if shape in ((side**2,), (1, side**2)) and side > 1:
+        return side, side  # the tiles of a square in one line
+    if len(shape) != 2 or min(shape) < 2:
+        raise BoardError(f"{shown(board, 80)} is not a board with its shape: write its rows, such as 2,4/0,8")
+    return shape[0], shape[1]

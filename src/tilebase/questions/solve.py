@@ -258,17 +258,12 @@ def _expected(ask: Ask, run: Run, keep: Keep) -> Callable[[Game], Estimate]:
 def _count(folder: RunFolder, run: Run, apart: int, stack: ExitStack) -> tuple[CountResult, Reachable]:
     """Count the boards, and keep those of all layers, or of the first two of every `apart`."""
     written: dict[int, str] = {}
-    sharing = None
-    if run.cluster is not None:
-        from tilebase.sparse.shared_forward import SharedCount  # only workers need it
-
-        sharing = SharedCount(run.cluster, folder)
     begun = folder.journal.path.exists()
     with remembering() as done:
-        counts = count_in(folder, run, written=written, apart=apart, sharing=sharing)
+        counts = count_in(folder, run, written=written, apart=apart)
         if not (begun or run.cluster):
             done["count"] = count_work(folder.query.game, counts.total("states"))
-    again = Recount(folder, run, written, apart, sharing) if apart else None
+    again = Recount(folder, run, written, apart) if apart else None
     if again is not None:
         stack.callback(again.close)
     return counts, Reachable(folder.layers("afterstates"), _sizes(counts), written, again)

@@ -86,14 +86,7 @@ class Work:
 class ForwardPass:
     """One run of the forward pass in a folder; `count` is the public function."""
 
-    def __init__(
-        self,
-        folder: RunFolder,
-        run: Run,
-        *,
-        apart: int = 0,
-        sharing: SharedCount | None = None,
-    ) -> None:
+    def __init__(self, folder: RunFolder, run: Run, *, apart: int = 0) -> None:
         self.folder = folder
         self.apart = apart
         self.game = folder.query.game
@@ -119,7 +112,11 @@ class ForwardPass:
         self._done_states = 0
         self._run_states = 0
         self._checked: Index | None = None
-        self._sharing = sharing
+        self._sharing: SharedCount | None = None  # makes large layers
+        if run.cluster is not None:
+            from tilebase.sparse.shared_forward import SharedCount  # only workers need it
+
+            self._sharing = SharedCount(run.cluster, folder)
 
     # -- the whole pass ----------------------------------------------------------------------
 
@@ -558,14 +555,13 @@ def count_in(
     work: Callable[[Work], None] | None = None,
     written: dict[int, str] | None = None,
     apart: int = 0,
-    sharing: SharedCount | None = None,
 ) -> CountResult:
     """Count in the folder of a run, which this process holds.
 
     `written` gets the checksums of the files of afterstates that this call writes, by sum.  Of the layers of
-    afterstates the first two of every `apart` are kept, all with 0.  `sharing` makes large layers.
+    afterstates the first two of every `apart` are kept, all with 0.
     """
-    forward_pass = ForwardPass(folder, run, apart=apart, sharing=sharing)
+    forward_pass = ForwardPass(folder, run, apart=apart)
     try:
         result = forward_pass.run(up_to)
     finally:

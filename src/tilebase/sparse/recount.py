@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tilebase.cluster.runs import Run
 from tilebase.files.run import RunFolder, count_lines
 from tilebase.sparse.forward import ForwardPass
-
-if TYPE_CHECKING:
-    from tilebase.sparse.shared_forward import SharedCount
 
 
 class Recount:
@@ -24,13 +21,11 @@ class Recount:
     The layers from one pair to the next are on disk at a time: a `files.keys.LayersAgain`.
     """
 
-    def __init__(
-        self, folder: RunFolder, run: Run, written: dict[int, str], apart: int, sharing: SharedCount | None
-    ) -> None:
+    def __init__(self, folder: RunFolder, run: Run, written: dict[int, str], apart: int) -> None:
         self._folder, self._layers, self._written = folder, folder.layers("afterstates"), written
         self._tell: Callable[[int], None] = lambda _: None
         run = replace(run, progress=lambda progress: self._tell(progress.total))
-        self._pass = ForwardPass(folder, run, apart=apart, sharing=sharing)
+        self._pass = ForwardPass(folder, run, apart=apart)
         self.index = self._pass.game_index
 
     def lacks(self, total: int) -> bool:

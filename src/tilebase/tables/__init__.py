@@ -16,5 +16,5 @@ Modules, those that the others import first:
     winning       winning sets of one side
     pruning       the part of a table that is worth at least a bound
     thinning      the part of a table that optimal play visits
-    verify        every byte against its checksum, every value against those that follow; SHA-256 sums
+    verify        every byte against its checksum, every value against those that follow
 """

@@ -20,14 +20,11 @@ This is plain Python: it loads neither NumPy nor Numba.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
-from operator import index
-from typing import Any
 
 from tilebase.errors import BoardError
 from tilebase.game.game import Cells, Game
@@ -36,18 +33,15 @@ from tilebase.game.notation import (
     as_typed,
     cell_text,
     count_of,
-    exponents_hint,
-    read_tile,
-    split_cells,
+    read_cells,
     tile_text,
+    written,
 )
 from tilebase.game.symmetry import permuter, symmetries
 from tilebase.runtime.documents import shown
 
 LARGE = 64
 """The exponent that stands for an x of a board as it was written: it is larger than that of every tile."""
-MOST_DIGITS = 30
-"""Most digits of a tile that is read."""
 
 SHAPE, NO_X, COUNT, MASK, TILE, OVER = range(6)
 """How far a board that has no reading came.  A larger number is nearer to a reading."""
@@ -325,79 +319,17 @@ def read_tiles(game: Game, board: object, x: int | None = None) -> Cells | None:
     `board` is text, tiles by rows, hexadecimal digits or JSON; or an array or a list of tiles.  Raises
     `NoReadingError` if it has another shape, `BoardError` if it is not a board.
     """
-    numbers = _numbers(game, board)
-    if numbers is None or (x is None and X_TILE in numbers):
+    text = as_typed(board) if isinstance(board, str) else ""
+    if re.fullmatch(r"0x[0-9a-f]+", text) or "│" in text or not isinstance(board, Iterable):
         return None
-    if len(numbers) != game.cells:
-        raise NoReadingError(
-            f"the board has {count_of(len(numbers), 'cell')}; a {game.shape_text} board has {game.cells}",
-            SHAPE,
-        )
-    try:
-        return tuple(x if x is not None and tile == X_TILE else read_tile(tile, 0) for tile in numbers)
-    except BoardError as error:
-        raise BoardError(f"{error}{exponents_hint(numbers)}") from error
-
-
-def _numbers(game: Game, board: object) -> list[int] | None:
-    """Return the tiles of a board in any form, `X_TILE` for x; None for a key or a picture."""
-    if not isinstance(board, str):
-        return _flat(game, board) if isinstance(board, Iterable) else None
-    text = as_typed(board)
-    if re.fullmatch(r"0x[0-9a-f]+", text) or "│" in text:
-        return None
-    if text[:1] in ("[", "{"):
-        return _flat(game, json_rows(text))
     if re.fullmatch(rf"[0-9a-f]{{{game.cells}}}", text) and game.cells > 1:
-        return [X_TILE if (e := int(digit, 16)) == game.x else 2**e if e else 0 for digit in text]
-    rows = [split_cells(row) for row in text.split("/") if row.strip()]
-    if len(rows) > 1:
-        _check_rows(game, [len(row) for row in rows])
-    return [_number(word) for row in rows for word in row]
-
-
-def _check_rows(game: Game, lengths: Sequence[int]) -> None:
-    if set(lengths) != {game.shape[-1]}:
-        words = " and ".join(map(str, sorted(set(lengths))))
-        raise NoReadingError(
-            f"the board has rows of {words} cells; a {game.shape_text} board has rows of {game.shape[-1]}",
-            SHAPE,
-        )
-
-
-def _flat(game: Game, board: Any, depth: int = 0) -> list[int]:
-    """Return the numbers of nested lists, or of an array."""
-    rows = board.tolist() if hasattr(board, "tolist") else list(board)
-    nested = [isinstance(row, list | tuple) for row in rows]
-    if depth < len(game.shape) and nested and all(nested):
-        if len(game.shape) - depth == 2:
-            _check_rows(game, [len(row) for row in rows])
-        return [tile for row in rows for tile in _flat(game, row, depth + 1)]
-    try:
-        return [index(row) for row in rows]
-    except TypeError as error:
-        raise BoardError(f"{str(rows)[:99]} are not tiles: give 2, 4, 8, or 0 for an empty cell") from error
-
-
-def json_rows(text: str) -> list[Any]:
-    """Return the rows of a board in JSON, a list or an object with one.  Raises `BoardError`."""
-    try:
-        found = json.loads(text)
-        rows = found["board"] if isinstance(found, dict) else found
-    except (ValueError, KeyError, RecursionError) as error:
-        raise BoardError(
-            f"{' '.join(text.split())[:99]} is not a board in JSON: write [[2, 4], [0, 8]]"
-        ) from error
-    if not isinstance(rows, list):
-        raise BoardError(f"{str(rows)[:99]} is not a board in JSON: write [[2, 4], [0, 8]]")
-    return rows
-
-
-def _number(word: str) -> int:
-    if word == "x":
-        return X_TILE
-    if word in (".", "-", "_", "#"):
-        return 0
-    if not (word.isascii() and word.isdecimal()) or len(word) > MOST_DIGITS:
-        raise BoardError(f"{word[:40]!r} is not a tile: write 2, 4, 8, or . for an empty cell")
-    return int(word)
+        shape = game.shape
+        words = [X_TILE if (e := int(digit, 16)) == game.x else 2**e if e else 0 for digit in text]
+    else:
+        shape, words = written(board)
+    if x is None and ("x" in words or X_TILE in words):
+        return None
+    tiles = read_cells(words, range(game.cells), x or 0, game)
+    if len(tiles) != game.cells or shape[-1] not in (len(tiles), game.shape[-1]):
+        raise NoReadingError(f"the board has {'x'.join(map(str, shape))} cells, not {game.shape_text}", SHAPE)
+    return tiles

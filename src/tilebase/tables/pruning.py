@@ -142,15 +142,9 @@ def prune(
     allowed, opened = Allowance.of(**use), open_table(table)
     chosen = opened.objective(objective)
     bound = check_bound(chosen, above)
-    local_folder(opened)
-    sizes, old = afterstate_counts(opened), opened.manifest
-    query = {LEAST: bound, "objective": chosen.label, "table": old.check}
-    target = Path(output)
-    done = find_finished(target, query, Pruned)
-    if done is not None:
-        return done
-    admit(thinning(opened.game, sizes, opened.objectives, visits=False), allowed, instead, target)
-    with unfinished(target, to_json(query)), stores_of(target, old) as stores:
+    query = {LEAST: bound, "objective": chosen.label, "table": opened.manifest.check}
+
+    def write(stores: Mapping[str, LayerStore], sizes: dict[int, int]) -> dict[str, Any]:
         kept, pace, most = 0, Pace(allowed.progress, "afterstates"), sum(sizes.values())
         seen = 0
         for total in sorted(sizes, reverse=True):  # in the order in which a game is solved
@@ -158,9 +152,9 @@ def prune(
             seen += sizes[total]
             if pace.due() or seen == most:
                 pace.report(total, "prune", seen, seen / most)
-        found = Pruned(bound, chosen.label, kept, most, old.check)
-        write_manifest(target, replace(old, thinned=found.as_dict()), stores)
-    return found
+        return {"afterstates": kept}
+
+    return write_part(opened, Path(output), query, Pruned, write, allowed, visits=False)
 
 
 def _at_least(objective: Objective, bound: float) -> Callable[[int, Columns], npt.NDArray[Any]]:
@@ -295,31 +289,40 @@ class Pruning:
 # -- folders of tables that leave boards out, also of thinned ones ---------------------------------
 
 
-def instead(_: object) -> str:
-    """Return what to do if a table is too large for this machine."""
-    return "name another disk or a smaller table"
+def write_part(
+    table: Table,
+    target: Path,
+    query: Mapping[str, Any],
+    summary: Callable[..., Summary],
+    write: Callable[[Mapping[str, LayerStore], dict[int, int]], dict[str, Any]],
+    allowed: Allowance,
+    *,
+    visits: bool,
+) -> Summary:
+    """Write a part of a table, unless an earlier call with the same `query` did; return its summary.
 
-
-def find_finished(target: Path, query: Mapping[str, Any], summary: Callable[..., Summary]) -> Summary | None:
-    """Return the summary of a finished earlier call with the same arguments; None without one."""
+    ``write(stores, sizes)`` gets the number of afterstates by sum, and returns what the summary says beside
+    `query` and that of the whole table.  Raises as `prune`.
+    """
+    local_folder(table)
+    sizes, whole_table = afterstate_counts(table), table.manifest
     manifest = None if (target / UNFINISHED).exists() else Manifest.of_folder(target)
     thinned = {} if manifest is None else manifest.thinned or {}
-    if any(thinned.get(name) != value for name, value in query.items()):
-        return None
-    with understood(f"{target}/{places.TABLE}"):
-        return summary(**thinned)
-
-
-@contextmanager
-def stores_of(target: Path, manifest: Manifest) -> Iterator[dict[str, LayerStore]]:
-    """Return the layers of each objective in the folder of a table that is written, by label."""
-    with ExitStack() as stack:
-        yield {
+    if all(thinned.get(name) == value for name, value in query.items()):
+        with understood(f"{target}/{places.TABLE}"):
+            return summary(**thinned)
+    takes = thinning(table.game, sizes, table.objectives, visits=visits)
+    admit(takes, allowed, lambda _: "name another disk or a smaller table", target)
+    with unfinished(target, to_json(query)), ExitStack() as stack:
+        stores = {
             label: stack.enter_context(
-                LayerStore(target / places.values_folder(label), manifest.contents(label))
+                LayerStore(target / places.values_folder(label), whole_table.contents(label))
             )
-            for label in manifest.labels
+            for label in whole_table.labels
         }
+        found = summary(**query, before=sum(sizes.values()), **write(stores, sizes))
+        write_manifest(target, replace(whole_table, thinned=vars(found)), stores)
+    return found
 
 
 def write_manifest(target: Path, manifest: Manifest, stores: Mapping[str, LayerStore]) -> None:

@@ -8,29 +8,26 @@ probing these states gives the same results as the whole table.  Other boards ar
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.costs.estimate import admit
-from tilebase.costs.reachable import thinning
 from tilebase.errors import UsageError
 from tilebase.files.keys import KEYS, Columns, write_subset
 from tilebase.files.store import LayerStore
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
-from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 from tilebase.sparse.flow import Walk, best_slides, even, ratings
 from tilebase.sparse.reading import LayerReader, distinct
-from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
-from tilebase.tables.pruning import find_finished, instead, stores_of, unfinished, write_manifest
+from tilebase.tables.probe import Table, open_table
+from tilebase.tables.pruning import write_part
 
 Array = npt.NDArray[Any]
 
@@ -110,32 +107,22 @@ def thin(
         raise UsageError(f"the probability must be 0 to 1, such as 1e-7, not {above}")
     opened = open_table(table)
     chosen = opened.objective(objective)
-    local_folder(opened)
-    reader = LayerReader(opened.name, opened.game, opened.layers, (chosen,))
-    sizes = afterstate_counts(opened)
-    target, old = Path(output), opened.manifest
-    query = {"above": above, "objective": chosen.label, "table": old.check}
-    found = find_finished(target, query, Thinning)
-    if found is not None:
-        return found
-    admit(thinning(opened.game, sizes, opened.objectives, visits=True), allowed, instead, target)
-    with unfinished(target, to_json(query)), stores_of(target, old) as stores:
-        found = _run(opened, reader, chosen, stores, query, sizes, allowed)
-        write_manifest(target, dataclasses.replace(old, thinned=found.as_dict()), stores)
-    return found
+    query = {"above": above, "objective": chosen.label, "table": opened.manifest.check}
+    write = partial(_write, opened, chosen, above, allowed)
+    return write_part(opened, Path(output), query, Thinning, write, allowed, visits=True)
 
 
-def _run(
+def _write(
     table: Table,
-    reader: LayerReader,
     objective: Objective,
-    stores: Mapping[str, LayerStore],
-    query: Mapping[str, Any],
-    sizes: dict[int, int],
+    above: float,
     allowed: Allowance,
-) -> Thinning:
+    stores: Mapping[str, LayerStore],
+    sizes: dict[int, int],
+) -> dict[str, Any]:
+    reader = LayerReader(table.name, table.game, table.layers, (objective,))
     # Probabilities to visit a state in any way, and only through kept states.
-    flow, least = Walk(reader.compiled).begin(2), query["above"] * (1 - ROUNDING)
+    flow, least = Walk(reader.compiled).begin(2), above * (1 - ROUNDING)
     states = visited = kept = 0
     left_out = 0.0
     pace, slack = Pace(allowed.progress, "states"), table.slack(objective)
@@ -151,7 +138,7 @@ def _run(
         slides = (links.slots[:, stays] != NONE) & (links.slots[:, stays] != WON)
         wanted = distinct(links.slots[:, stays][slides].astype(np.int64))
         if len(wanted):
-            kept += _write(table, stores, total, wanted)
+            kept += _write_layer(table, stores, total, wanted)
         best = best_slides(ratings(objective, layer, links), slack)
         going, shares = best & (links.slots != WON), even(best)
         weights = (visit * shares, np.where(stays, inside, 0.0) * shares)
@@ -159,13 +146,10 @@ def _run(
         done = (total + 1) / (max(sizes, default=total) + 1)
         if pace.due() or done == 1:
             pace.report(total, "thin", visited, done)
-    return Thinning(
-        states=states, visited=visited, afterstates=kept, before=sum(sizes.values()), left_out=left_out,
-        **query,
-    )  # fmt: skip
+    return {"states": states, "visited": visited, "afterstates": kept, "left_out": left_out}
 
 
-def _write(table: Table, stores: Mapping[str, LayerStore], total: int, slots: Array) -> int:
+def _write_layer(table: Table, stores: Mapping[str, LayerStore], total: int, slots: Array) -> int:
     """Write the chosen afterstates of a layer and their values; return how many."""
     positions = slots - FIRST
 

@@ -7,14 +7,12 @@ induction from the positions that end the game.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 import random
-import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -26,7 +24,7 @@ from tilebase.cluster.pieces import Executor, Piece
 from tilebase.cluster.runs import open_cluster
 from tilebase.costs.estimate import Estimate, admit
 from tilebase.costs.reachable import verifying
-from tilebase.errors import CorruptError, MissingBoardError, MissingLayerError, UsageError
+from tilebase.errors import MissingBoardError, UsageError
 from tilebase.files import places
 from tilebase.files.format import Layer
 from tilebase.files.layers import same_boards
@@ -37,10 +35,8 @@ from tilebase.game.game import Cells
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Exact, Interval, Lower, Number, Rounded, Upper, Value
-from tilebase.runtime.documents import shown
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.runtime.storage import storage_errors
 from tilebase.tables.probe import Table, open_table
 from tilebase.tables.slides import Evaluator
 
@@ -389,98 +385,3 @@ def _best(table: Table, board: Cells, evaluator: Evaluator) -> Number:
     if missing is not None and (best is None or least is None or least.label != evaluator.objective.label):
         raise missing
     return evaluator.end(board, won=False) if best is None else best
-
-
-# -- SHA-256 sums ----------------------------------------------------------------------------------
-
-
-LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](\S.*)")
-PIECE = 1 << 22
-"""Bytes per read."""
-
-
-def table_sums(location: Path | str, *, progress: Callable[[int, int], None] | None = None) -> dict[str, str]:
-    """Return the SHA-256 sum of each file of a table in hexadecimal digits, by its path in the table, sorted.
-
-    These files are the manifest and those that it names.  `progress` is called with the number of finished
-    files and of all files.  Raises `MissingLayerError`, `CorruptError` or `StorageError`.
-    """
-    with open_table(location) as table:
-        names = _names(table)
-        sums = {}
-        for done, name in enumerate(names, 1):
-            sums[name] = _sum(table, name)
-            if progress is not None:
-                progress(done, len(names))
-        return sums
-
-
-def compare_sums(
-    location: Path | str,
-    sums: Mapping[str, str],
-    *,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[str]:
-    """Compare a table with a list of sums: a sentence for each file that differs or is in one alone.
-
-    Raises the same errors as `table_sums`.
-    """
-    with open_table(location) as table:
-        names = _names(table)
-        missing = sorted(sums.keys() - set(names))
-        wrong = [f"{shown(name)} is in the list, but not in {table.location.name}" for name in missing]
-        for done, name in enumerate(names, 1):
-            wrong += _compare(table, name, sums.get(name))
-            if progress is not None:
-                progress(done, len(names))
-        return wrong
-
-
-def _compare(table: Table, name: str, expected: str | None) -> Iterator[str]:
-    where = f"{table.location.name}/{name}"
-    if expected is None:
-        yield f"{where} is not in the list"
-        return
-    try:
-        if _sum(table, name) != expected.lower():
-            yield f"{where} is not the file in the list: its SHA-256 sum is another one"
-    except MissingLayerError as error:
-        yield str(error)
-
-
-def _names(table: Table) -> list[str]:
-    files = [name for label in table.manifest.labels for name in table.layers[label].names()]
-    return sorted([places.TABLE, *files])
-
-
-def _sum(table: Table, name: str) -> str:
-    digest = hashlib.sha256()
-    with closing(table.location.open(name)) as source:
-        for at in range(0, source.size, PIECE):
-            digest.update(source.read(at, min(PIECE, source.size - at)))
-    return digest.hexdigest()
-
-
-def format_sums(sums: Mapping[str, str]) -> str:
-    """Return a list of sums as text."""
-    return "".join(f"{digest}  {name}\n" for name, digest in sums.items())
-
-
-def read_sums(file: Path) -> dict[str, str]:
-    """Return the sums in a list, by path.  Raises `CorruptError` or `StorageError`."""
-    sums: dict[str, str] = {}
-    with storage_errors(file, "read"):
-        data = file.read_bytes()
-    for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
-        match = LINE.fullmatch(line)
-        if match is None:
-            raise CorruptError(
-                f"line {number} of {file} is not the SHA-256 sum of a file: "
-                "tilebase verify --list writes a list"
-            )
-        name = match[2].removeprefix("./")
-        if sums.setdefault(name, match[1].lower()) != match[1].lower():
-            raise CorruptError(f"line {number} of {file} gives another sum for {name} than an earlier line")
-    if not sums:
-        raise CorruptError(f"{file} lists no files: tilebase verify --list writes a list")
-    return sums

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ from tilebase.errors import BoardError, CorruptError, MissingBoardError, Storage
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
-from tilebase.game.notation import as_typed, count_of, exponent_of, split_cells, tile_text
+from tilebase.game.notation import count_of, read_board, split_cells, tile_text
 from tilebase.game.spawns import ORIGINAL
 from tilebase.objectives.numbers import byte_text, chance_text
 from tilebase.objectives.values import Unknown, value_document
@@ -114,7 +115,7 @@ def answers(collection: Collection, board: str) -> Document:
             continue
         try:
             opened = collection.open(name)
-            found[name] = opened.probe(read_board(opened, board))
+            found[name] = opened.probe(board_of(opened, board))
         except (UsageError, MissingBoardError, StorageError, CorruptError) as error:
             others[name] = str(error)
     try:
@@ -177,7 +178,7 @@ def _is_plain(game: Game) -> bool:
 # -- boards ------------------------------------------------------------------------------------------
 
 
-def read_board(opened: Solved, text: str) -> AnyBoard:
+def board_of(opened: Solved, text: str) -> AnyBoard:
     """Return the board of a text in any notation; a won board is read, too, since slides lead to it.
 
     Raises `BoardError`.
@@ -188,30 +189,12 @@ def read_board(opened: Solved, text: str) -> AnyBoard:
     try:
         return opened.read(text)
     except BoardError:
-        won = _won_board(game, text)
-        if won is None:
-            raise
-        return won
-
-
-def _won_board(game: Game, text: str) -> Board | None:
-    """Return the board of a text that holds the goal or has the goal sum; None if it is not such a board."""
-    cells = split_cells(as_typed(text))
-    if len(cells) != game.cells:
-        return None
-    try:
-        board = Board(game, tuple(_exponent(game, cell, word) for cell, word in enumerate(cells)))
-    except (UsageError, ValueError):
-        return None
-    return board if board.won else None
-
-
-def _exponent(game: Game, cell: int, word: str) -> int:
-    if word == "#" and cell in game.walls:
-        return 0
-    if word == "x" and game.unmergeable:
-        return game.x
-    return exponent_of(int(word)) if word != "0" else 0
+        with suppress(BoardError):
+            x = game.x if game.unmergeable else 0
+            board = Board(game, read_board(text, game.grid, game.walls, x, game))
+            if board.won:
+                return board
+        raise
 
 
 # -- positions ---------------------------------------------------------------------------------------
@@ -221,9 +204,9 @@ def position(name: str, opened: Solved, text: str, label: str | None) -> Documen
     """Return a position with the values of its slides.
 
     If the table does not hold it, the slides are listed without values, and ``problem`` says why.
-    Raises the errors of `read_board`, `CorruptError`, and `UsageError` for an unknown objective.
+    Raises the errors of `board_of`, `CorruptError`, and `UsageError` for an unknown objective.
     """
-    return {"table": name} | _ask(opened, read_board(opened, text), label).as_dict()
+    return {"table": name} | _ask(opened, board_of(opened, text), label).as_dict()
 
 
 def _ask(opened: Solved, board: AnyBoard, label: str | None) -> Answer:
@@ -246,7 +229,7 @@ def spawns(opened: Solved, text: str, label: str | None) -> Document:
     ``worst`` marks those that leave the player least, ``best`` those that leave most.  Of a certificate,
     ``worst`` is the spawn that it names.
     """
-    board = read_board(opened, text)
+    board = board_of(opened, text)
     states = [] if opened.game.wins(board.cells) else board.spawns()
     answers = [_ask(opened, state, label) for state, _ in states]
     named = opened.named_spawn(board) if isinstance(board, Board) else None
