@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tilebase.cluster.pieces import Executor
 from tilebase.cluster.runs import Run
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass, Sums
@@ -29,12 +28,11 @@ def dense_pass(
     threads: int = 2,
     keep: bool = False,
     down_to: int | None = None,
-    cluster: Executor | None = None,
     anyway: bool = False,
     **options: Any,
 ) -> DensePass:
     """A pass that sums up its layers; with `keep` their values are kept, too."""
-    run = Run(folder=folder, memory=memory, threads=threads, cluster=cluster, anyway=anyway)
+    run = Run(folder=folder, memory=memory, threads=threads, anyway=anyway)
     wanted, sums = Wanted(files=keep), Sums(down_to=down_to)
     return DensePass(run, PerfectIndex(game), objective, wanted=wanted, sums=sums, **options)
 

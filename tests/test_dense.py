@@ -8,8 +8,9 @@ from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 
@@ -394,6 +395,15 @@ def test_a_bound_has_checksums_of_all_its_layers(tmp_path, monkeypatch):
     assert prove(BATCHED, **options, folder=tmp_path / "stopped").layers == expected
 
 
+def test_ranges_of_a_file_have_the_checksum_of_the_file():
+    data, random = Random(1).randbytes(10_000), Random(2)
+    for _ in range(50):
+        cuts = sorted({0, len(data), *(random.randrange(len(data)) for _ in range(random.randrange(6)))})
+        parts = [data[a:b] for a, b in pairwise(cuts)]
+        assert layers.joined_checksum((zlib.crc32(part), len(part)) for part in parts) == zlib.crc32(data)
+    assert layers.joined_checksum([]) == 0
+
+
 def stored_values(layer):
     return b"".join(layer.values(chunk).astype("<u4").tobytes() for chunk in range(layer.chunks))
 
@@ -449,12 +459,12 @@ PATTERNED = L3.changed(pattern="128,128,128,*/128,*,*,*/*,*,*,*/*,*,*,*")
 WIDE = formation("442").game(512).changed(start="after 2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x")
 
 
-def chosen(game: Game, path: Path, space: str = "auto", *, keep: bool = False) -> str:
+def chosen(game: Game, path: Path, space: str = "auto", *, keep: bool = False, **more: Any) -> str:
     ask = Ask(game, (Objective("lower", "uint32"),), space)
-    return choose_space(ask, Run(folder=path, memory=8 << 30, threads=1), keep=keep)
+    return choose_space(ask, Run(folder=path, memory=8 << 30, threads=1, **more), keep=keep)
 
 
-def test_the_space_is_chosen_by_estimate(tmp_path, caplog):
+def test_the_space_is_chosen_by_estimate(tmp_path, threads, caplog):
     caplog.set_level("INFO", "tilebase")
     assert chosen(PATTERNED, tmp_path) == "all"  # as measured: 28 CPU seconds, 31 for the reachable
     assert "solving all boards: expected are" in caplog.text
@@ -462,6 +472,7 @@ def test_the_space_is_chosen_by_estimate(tmp_path, caplog):
     caplog.clear()
     assert chosen(PATTERNED, tmp_path, keep=True) == "reachable"
     assert "their table is smaller" in caplog.text
+    assert chosen(PATTERNED, tmp_path, cluster=threads) == "reachable"
     caplog.clear()
     assert chosen(L3, tmp_path) == "all"  # as measured: 28 CPU seconds, 30 for the reachable
     assert chosen(WIDE, tmp_path) == "reachable"

@@ -335,12 +335,6 @@ class DiskStore(RawLayer):
         self.work.written += values.nbytes
         self.work.add("disk", since)
 
-    def read_ranks(self, begin: int, end: int) -> Array:
-        """Return the values of the ranks from `begin` up to but not including `end`."""
-        values = np.empty(end - begin, dtype=self.dtype)
-        self.read_at(begin, values)
-        return values
-
     def value(self, rank: int) -> Any:
         """Return the value of one board."""
         with storage_errors(self.path, "read"):

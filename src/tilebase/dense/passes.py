@@ -43,7 +43,6 @@ from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import Checkpoint, Checkpoints, DenseLayer, Lines
 from tilebase.dense.plan import Plan
-from tilebase.dense.shared import Shared
 from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import KeptValues, Wanted
 from tilebase.dense.windows import InWindows
@@ -116,8 +115,6 @@ class DensePass:
     For a query of another type, what its callback returns for each layer is in `seen`.  All layers must fit
     into memory then.
     `checksums` has those of the layers by sum, but for those that were solved when they were not wanted.
-
-    Workers of the run do the large layers (`dense.shared`); a folder above is attached to them.
     """
 
     def __init__(
@@ -141,14 +138,10 @@ class DensePass:
         self._highest, self._last = sums.highest, max(self.lowest, sums.down_to or 0)
         self.sizes = index.sizes()
         self.work = DenseWork()
-        options: dict[str, Any] = {
-            "value_bytes": self.backup.dtype.itemsize, "sums": (self._last, sums.highest)
-        }  # fmt: skip
-        if run.cluster is None:
-            bits = query is None and not wanted.files and backend == "threads"
-            self._plan = Plan.of(index, objective, run, bits=bits, **options)
-        else:  # small layers fit into any memory that the tables fit into
-            self._plan = Plan.outline(index, objective, run, bits=False, at_once=1, **options)
+        self._plan = Plan.of(
+            index, objective, run, value_bytes=self.backup.dtype.itemsize, sums=(self._last, sums.highest),
+            bits=query is None and not wanted.files and backend == "threads",
+        )  # fmt: skip
         if query is not None and self._plan.batched:
             raise ResourceError(
                 f"the layers of {game} needed at once take {self._plan.whole_bytes / 2**30:.1f} GiB, "
@@ -197,8 +190,6 @@ class DensePass:
             worker = Cuda(rules, self.backup, self.objective, largest=largest)
         else:
             worker = Threads(rules, self.backup, self._pool, self._run.threads, largest=largest)
-        if self._run.cluster is not None:
-            return Shared(self._run.cluster, self.wanted, self._last, self._plan, worker, *what)
         if self._plan.batched:
             return InFiles(self._plan, worker, *what)
         return InMemory(worker, *what, lean=self._plan.lean)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -125,11 +125,6 @@ class LayerValues:
         self._at = 0
         self._writer = kept.files.writer(total) if kept.wanted.files else None
 
-    @property
-    def wanted(self) -> bool:
-        """Whether the afterstates are summed up, written or checked."""
-        return any(self._kept.wanted)
-
     def __enter__(self) -> Self:
         return self
 
@@ -139,7 +134,7 @@ class LayerValues:
 
     def add(self, layer: Layer) -> None:
         """Take the next afterstates, in order."""
-        if not self.wanted:
+        if not any(self._kept.wanted):
             return
         piece = layer.summary()
         if piece is not None:
@@ -157,19 +152,6 @@ class LayerValues:
         self._take(values[:whole])
         if whole < len(values):
             self._rest = values[whole:].copy()
-
-    def take(
-        self, pieces: Iterable[ChunkSummary], chunks: Iterable[Chunk], parts: Iterable[tuple[int, int]]
-    ) -> None:
-        """Take the next afterstates, summed up, encoded and checked by others.
-
-        They are whole chunks but for the last.
-        """
-        self._pieces += pieces
-        self._parts += parts
-        for chunk in chunks:
-            assert self._writer is not None
-            self._writer.add(chunk)
 
     def _take(self, values: Array) -> None:
         """Sum up and write whole chunks, or the last piece: batches change neither sums nor files."""

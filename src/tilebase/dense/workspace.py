@@ -233,6 +233,14 @@ class Stored(Workspace[L, R]):
 class InFiles(Stored[D, DiskStore]):
     """Layers in files; one batch of afterstates at a time is in memory."""
 
+    # Of the layer in work: its files, what gets its afterstates, and the batch that is in memory.
+    _after_file: DiskStore
+    _state_file: DiskStore
+    _keep: Callable[[Layer], None]
+    _blocks: Blocks | None
+    _layer: D | None
+    _written: bool
+
     def __init__(self, plan: Plan, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._plan = plan
@@ -244,11 +252,13 @@ class InFiles(Stored[D, DiskStore]):
         afters = self._store(total, part_path(self._folder / places.of_sum(total, "afterstates")))
         states = self._store(total, part_path(self._path(total)))
         cut = self._plan.cut(self._index, total)
+        self._after_file, self._state_file, self._keep = afters, states, kept.add
+        self._blocks = self._layer = None
         with released_on_error(afters, states):
             afters.create()
             states.create()
-            batches = Batches(self._backend, self._read, (afters, states, states), kept.add, self._work)
-            do_steps(cut.steps(), batches.do, tell)
+            do_steps(cut.steps(), self._do, tell)
+            self._layer = None  # its memory
             afters.release()
             states.rename(self._path(total))
         self._states[total] = states
@@ -271,30 +281,7 @@ class InFiles(Stored[D, DiskStore]):
     def discount(self, total: int) -> None:
         self._states[total].change(self._discounted)
 
-
-class Batches(Generic[D]):
-    """Works the steps of one layer whose values are in files; one batch of afterstates is in memory.
-
-    ``read(source)`` gives the states of a layer above.  `files` are those of the afterstates, of the states
-    after the step rows, and of the states: the last two may be the same.  `keep` gets each batch of
-    afterstates that was folded.
-    """
-
-    def __init__(
-        self,
-        backend: Backend[D],
-        read: Callable[[Source], D],
-        files: tuple[DiskStore, DiskStore, DiskStore],
-        keep: Callable[[Layer], None],
-        work: DenseWork,
-    ) -> None:
-        self._backend, self._read, self._keep, self._work = backend, read, keep, work
-        self._afters, self._rows, self._states = files
-        self._blocks: Blocks | None = None
-        self._layer: D | None = None
-        self._written = True
-
-    def do(self, step: BlockStep, tell: Tell) -> None:
+    def _do(self, step: BlockStep, tell: Tell) -> None:
         """Do a step.  Those of a batch follow each other."""
         if step.kind is Step.FOLD:
             self._fold(step, tell)
@@ -317,18 +304,18 @@ class Batches(Generic[D]):
         if step.kind is Step.ROWS:
             part = self._backend.layer(step.writes)
         else:
-            part = self._rows.read(self._backend, step.writes)
+            part = self._state_file.read(self._backend, step.writes)
         self._backend.do(step, [afters], part, self._work, tell)
-        (self._rows if step.kind is Step.ROWS else self._states).write(part)
+        self._state_file.write(part)
 
     def _afterstates(self, source: Source) -> D:
         """Return the afterstates of a batch; those that were folded are written and kept first."""
         if self._layer is not None and not self._written:
-            self._afters.write(self._layer)
+            self._after_file.write(self._layer)
             self._keep(self._layer)
             self._written = True
         if self._blocks != source.blocks or self._layer is None:
             self._layer = None  # before memory for the next is asked for
-            self._layer = self._afters.read(self._backend, source)
+            self._layer = self._after_file.read(self._backend, source)
             self._blocks = source.blocks
         return self._layer

@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from tilebase.cluster.runs import Run, attached, run_in
+from tilebase.cluster.runs import Run, run_in
 from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
@@ -71,7 +71,7 @@ def prove(
     work:
         Called with the cost of the dense pass.
     cluster:
-        Workers that do the large layers, as in `solve`.
+        Workers that do the large layers of reachable boards, as in `solve`.
     checksums:
         Fill `ProvedBound.layers`, in the space ``"all"``.  The checksums are the same on every machine: they
         are those of the values as bytes, in the order of `dense.index`.
@@ -165,7 +165,6 @@ def _prove_all(ask: Ask, run: Run, *, checksums: bool) -> _Proof:
     check_solving(ask, run)
     with (
         RunFolder(run.folder, Query(ask.game)),
-        attached(run.cluster, run.folder),
         DensePass(
             run.within(places.values_folder(objective.label)), PerfectIndex(ask.game), objective,
             wanted=Wanted(summaries=False, checksums=checksums), backend=ask.backend,

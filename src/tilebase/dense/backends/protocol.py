@@ -1,8 +1,4 @@
-"""The protocol of backends of the dense passes, and the cost of a pass.
-
-Workers on other machines use `threads.Threads` (`dense.shared`): a `BlockStep` is a plain value that
-names what is read and written.
-"""
+"""The protocol of backends of the dense passes, and the cost of a pass."""
 
 from __future__ import annotations
 
@@ -106,12 +102,6 @@ class DenseWork:
     written: int = 0
     least: int = 0
     batches: int = 1
-
-    def include(self, other: DenseWork) -> None:
-        """Add what some steps cost, in CPU seconds of their workers."""
-        for step, seconds in other.seconds.items():
-            self.seconds[step] = self.seconds.get(step, 0.0) + seconds
-        self.read, self.written = self.read + other.read, self.written + other.written
 
     def add(self, step: str, since: float) -> None:
         """Charge the time since `since` to a step."""
