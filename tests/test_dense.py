@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import cached_oracle as oracle
-from batching import BATCHED, SEVERAL, dense_pass, small_memory
+from batching import BATCHED, SEVERAL, dense_pass, noting_batches, small_memory
 from judging import check
 from stopping import raise_at, stop_at
 from stored import all_values, flip_at, layers_of, number_of
@@ -165,18 +165,21 @@ def layer_files(folder: Path) -> dict[str, bytes]:
     ],
     ids=str,
 )
-def test_batches_change_no_value(tmp_path, case):
-    game, text = case
+def test_batches_change_no_value(tmp_path, monkeypatch, case):
+    (game, text), batches = case, noting_batches(monkeypatch)
+    written, write = [], layers.DiskStore.write
+    monkeypatch.setattr(layers.DiskStore, "write", lambda *a: written.append(a[1].nbytes) or write(*a))
     whole = run(tmp_path / "whole", game, text, keep=True)
+    assert not batches
     batched = run(tmp_path / "batched", game, text, keep=True, memory=small_memory(game, text))
-    assert whole.work.batches <= 1 < batched.work.batches
+    assert max(batches) > 1
     assert (whole.start(), whole.found) == (batched.start(), batched.found)
     assert layer_files(tmp_path / "whole") == layer_files(tmp_path / "batched")
     if game == BATCHED:
-        work, size, boards = batched.work, batched.backup.dtype.itemsize, sum(batched.sizes.values())
-        assert work.written == 3 * size * boards
-        assert 5 * size * boards - 8 * size * max(batched.sizes.values()) <= work.read <= 9 * size * boards
-        assert work.least <= 3 * size * boards
+        size, boards = batched.backup.dtype.itemsize, sum(batched.sizes.values())
+        read = batched.bytes_moved - sum(written)
+        assert sum(written) == 3 * size * boards
+        assert 5 * size * boards - 8 * size * max(batched.sizes.values()) <= read <= 9 * size * boards
 
 
 def test_threads_change_no_value(tmp_path):
@@ -382,11 +385,12 @@ def test_a_bound_has_checksums_of_all_its_layers(tmp_path, monkeypatch):
             for total, size in sorted(PerfectIndex(BATCHED).sizes().items(), reverse=True)
             if total in layers.sums()
         )
-    works = []
-    options = {"dtype": "uint32", "space": "all", "checksums": True, "work": works.append}
+    batches = noting_batches(monkeypatch)
+    options = {"dtype": "uint32", "space": "all", "checksums": True}
     assert prove(BATCHED, **options).layers == expected
+    assert not batches
     assert prove(BATCHED, **options, memory=small_memory(BATCHED, "lower:uint32")).layers == expected
-    assert [work.batches > 1 for work in works] == [False, True]
+    assert max(batches) > 1
     monkeypatch.setattr(kept, "CRC_BOARDS", 1000)
     with monkeypatch.context() as patched:
         stop_at(patched, [12])
@@ -559,6 +563,7 @@ def test_a_stop_between_fold_and_slides_goes_on_after_the_last_checkpoint(at, tm
         monkeypatch.setattr(backend, "do", stop)
         with pytest.raises(KeyboardInterrupt):
             one.run()
+    layers = stop_at(monkeypatch, ())
     with lean_pass(tmp_path, "lower") as again:
         assert (again.run(), again.start()) == (expected.found, expected.start())
-        assert (again.work.boards < sum(again.sizes.values())) == (at > 3)
+    assert (len(layers) < len(again.sizes)) == (at > 3)

@@ -158,11 +158,6 @@ class Cut:
         for top in self.tops:  # does each fit?
             self._lefts_of(top)
 
-    @property
-    def batches(self) -> int:
-        """How many there are of the steps that have most."""
-        return max(len(self.tops), len(self.lefts))
-
     def steps(self) -> Iterator[BlockStep]:
         """Yield all steps of the layer, in the order in which they are to be done."""
         for top in self.tops:

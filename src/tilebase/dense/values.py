@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.dense.backends.protocol import DenseWork, Layer
+from tilebase.dense.backends.protocol import Layer
 from tilebase.dense.layers import checksum_part, joined_checksum
 from tilebase.dense.tables import summaries
 from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, value_chunk
@@ -19,7 +19,6 @@ from tilebase.files.store import LayerStore, LayerWriter
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary, LayerSummary
-from tilebase.runtime.measured import working_time
 from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
@@ -58,8 +57,8 @@ class KeptValues:
         Of the values in memory.
     wanted:
         What is kept.
-    pool, work:
-        Who sums up and compresses, and what it cost.
+    pool:
+        Who sums up and compresses.
     """
 
     folder: Path
@@ -69,7 +68,6 @@ class KeptValues:
     dtype: np.dtype[Any]
     wanted: Wanted
     pool: Pool
-    work: DenseWork
 
     @cached_property
     def files(self) -> LayerStore:
@@ -163,7 +161,6 @@ class LayerValues:
             self._write(values, self._writer)
 
     def _write(self, values: Array, writer: LayerWriter) -> None:
-        since = working_time()
         objective = self._kept.objective
 
         def encode(at: int) -> Chunk:
@@ -172,7 +169,6 @@ class LayerValues:
         for chunk in self._kept.pool.map(encode, range(0, len(values), CHUNK_KEYS), ahead=16):
             writer.add(chunk)
         self._at += len(values)
-        self._kept.work.add("disk", since)
 
     def finish(self) -> LayerSummary | None:
         """Return the summary, if it was asked for; the layer is complete."""

@@ -11,14 +11,12 @@ bound with a pattern also holds without it if the pattern is a forced win, which
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from tilebase.cluster.runs import Run, run_in
-from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.dense.values import Wanted
@@ -46,7 +44,6 @@ def prove(
     precision: float | None = None,
     space: str | None = None,
     folder: Path | str | None = None,
-    work: Callable[[DenseWork], None] | None = None,
     cluster: str | Executor | None = None,
     checksums: bool = False,
     **use: Unpack[Use],
@@ -68,8 +65,6 @@ def prove(
         ``"reachable"``: the reachable boards.  None: ``"all"`` if there are limits.
     folder:
         The folder of layers, to continue after an interruption.  None: a temporary folder.
-    work:
-        Called with the cost of the dense pass.
     cluster:
         Workers that do the large layers of reachable boards, as in `solve`.
     checksums:
@@ -93,7 +88,7 @@ def prove(
     355998190
     """
     check_is_game(game)
-    ask = _checked(game, direction, space, work, checksums=checksums)
+    ask = _checked(game, direction, space, checksums=checksums)
     objective = Objective(direction, dtype or "")
     objective.check(game)
     _check_bound(game, objective, precision)
@@ -103,10 +98,7 @@ def prove(
         chosen = choose_space(ask, run, keep=False)
         if chosen == "all":
             spent = _prove_all(ask, run, checksums=checksums)
-            found, positions, layers = spent.bound, spent.positions, spent.layers
-            moved = spent.work.read + spent.work.written
-            if work is not None:
-                work(spent.work)
+            found, positions, moved, layers = spent
         else:
             solved = solve_in(replace(ask, space=chosen), run)
             assert isinstance(solved.value, Lower | Upper)
@@ -116,7 +108,7 @@ def prove(
     return replace(proved, layers=layers)
 
 
-def _checked(game: Game, direction: str, space: str | None, work: object, *, checksums: bool) -> Ask:
+def _checked(game: Game, direction: str, space: str | None, *, checksums: bool) -> Ask:
     """Return what is asked, for the usual type.
 
     Raises `UsageError` for ways that do not exist or do not go together.
@@ -126,10 +118,6 @@ def _checked(game: Game, direction: str, space: str | None, work: object, *, che
     if space not in (None, "all", DEVICE, "reachable"):
         raise UsageError(f"space {space!r} does not exist: choose one of all, {DEVICE}, reachable")
     ask = Ask.on(space, game, (Objective(direction),), table=False)
-    if work is not None and ask.space != "all":
-        raise UsageError(
-            "steps are measured in the space all only: leave out the stats, or choose that space"
-        )
     if checksums and ask.space != "all":
         raise UsageError("layers have checksums in the space all only: leave them out, or choose that space")
     return ask
@@ -155,7 +143,7 @@ class _Proof(NamedTuple):
 
     bound: Fraction
     positions: int
-    work: DenseWork
+    moved: int
     layers: tuple[tuple[int, int, str], ...]
 
 
@@ -173,4 +161,4 @@ def _prove_all(ask: Ask, run: Run, *, checksums: bool) -> _Proof:
         dense.run()
     known = dense.checksums if checksums and dense.checksums.keys() == dense.found.keys() else {}
     layers = tuple((total, dense.sizes[total], known[total]) for total in sorted(known, reverse=True))
-    return _Proof(Fraction(dense.start()), sum(dense.sizes.values()), dense.work, layers)
+    return _Proof(Fraction(dense.start()), sum(dense.sizes.values()), dense.bytes_moved, layers)
