@@ -6,9 +6,7 @@
 Goals: 5 ms for a piece, so that 100,000 pieces take five minutes where a core is free for the scheduler, and
 20 MiB by which the scheduler grows after the first thousand.  Then 4x4 to 32 is counted up to sum 74: the
 ratio of the CPU seconds with two local workers to those of two threads gives `shared_count` of
-`costs.rates`.  A bound of 3x4 over all 207 million boards gives `shared_boards`:
-the CPU seconds per board that its pieces take more than a pass in memory, with one thread of this process.
-The start of the workers is not counted.
+`costs.rates`.  The start of the workers is not counted.
 """
 
 from __future__ import annotations
@@ -21,18 +19,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tilebase import Game, count, prove
+from tilebase import Game, count
 from tilebase.cluster.dask import DaskExecutor
-from tilebase.cluster.pieces import IdleJob, Piece, ThreadExecutor
+from tilebase.cluster.pieces import IdleJob, Piece
 from tilebase.cluster.runs import attached, executor_of
-from tilebase.dense import shared
-from tilebase.dense.index import PerfectIndex
-from tilebase.runtime.resources import Allowance
 
 PIECE_GOAL, MEMORY_GOAL = 5e-3, 20 << 20
 PIECES, ALL_PIECES, FIRST = 10_000, 100_000, 1000
 UP_TO = 74
-LIMITS = "32,32,32,16/32,16,16,16/8,8,8,8"
 
 
 def scheduler_bytes(executor: DaskExecutor) -> int:
@@ -96,29 +90,6 @@ def counted(executor: DaskExecutor) -> None:
     )
 
 
-def proved() -> None:
-    """Prove a bound over all boards in memory, and in the pieces of workers, one after the other."""
-    game = Game("3x4", 64, limits=LIMITS, start="empty")
-    boards = sum(PerfectIndex(game).sizes().values())
-    shared.SHARED_BOARDS, shared.LEAST_BOARDS = 1 << 20, 1 << 18
-    pieces = ThreadExecutor(Allowance(memory=4 << 30, threads=1))
-
-    def alone() -> None:
-        prove(game, dtype="uint32", space="all", threads=1)
-
-    def cut() -> None:
-        prove(game, dtype="uint32", space="all", threads=1, cluster=pieces)
-
-    alone()  # compiles
-    times = [(cpu_seconds(alone, []), cpu_seconds(cut, [])) for _ in range(2)]
-    pieces.close()
-    one, two = (min(column) for column in zip(*times, strict=True))
-    print(
-        f"prove 3x4 64 within limits, {boards:,} boards: {one:.1f} CPU s in memory, {two:.1f} in pieces, "
-        f"{1e9 * (two - one) / boards:.1f} ns per board more"
-    )
-
-
 def main(*, every: bool) -> int:
     executor = executor_of("local:2")
     assert isinstance(executor, DaskExecutor)
@@ -126,7 +97,6 @@ def main(*, every: bool) -> int:
         with tempfile.TemporaryDirectory() as folder:
             reached = idle_pieces(executor, Path(folder), ALL_PIECES if every else PIECES)
         counted(executor)
-        proved()
     finally:
         executor.close()
     return 0 if reached else 1

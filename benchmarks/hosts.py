@@ -1,7 +1,7 @@
 """Two worker hosts and one process: seconds, bytes moved and memory of the same command.
 
     sudo scripts/bench --hosts                              count 4x4 32 and solve 4x4 32, about half an hour
-    sudo scripts/bench --hosts solve 3x4 64 --space all     another command
+    sudo scripts/bench --hosts solve 3x4 64                 another command
 
 A host is a network namespace with a name and a worker of one thread on a core of its own: it shares nothing
 with the other but the network and the folder.  The scheduler and the command run in a third one.  Then

@@ -40,7 +40,6 @@ from tilebase._kernels.packed import packed
 from tilebase.arrays import CACHED
 from tilebase.cluster.runs import Run
 from tilebase.dense.backends.bits import BitLayer, Bits, Words
-from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.steps import Source, Step, whole_steps
@@ -787,9 +786,8 @@ class DenseLayers:
             if bits
             else Threads(rules, backup, pool, 1, largest=None)
         )
-        self.work, self.boards = DenseWork(), sizes[total]
-
-        self.memory: InMemory[Any] = InMemory(self.backend, index, Path(), one, backup, self.work)
+        self.boards = sizes[total]
+        self.memory: InMemory[Any] = InMemory(self.backend, index, Path(), one, backup)
         nothing: Any = SimpleNamespace(add=lambda _: None)  # is kept of afterstates
         for s in sorted((s for s in sizes if s > total), reverse=True):
             self.memory.release_above(s + 4)
@@ -816,7 +814,7 @@ class DenseLayers:
 
     def window_case(self) -> Case:
         """Add a window of what columns win, half of the sums of left halves, to states that rows win."""
-        bits, work = self.backend, self.work
+        bits = self.backend
         afters, states = (self._layer(kind) for kind in ("afterstates", "states"))
         self._do(next(whole_steps(bits.steps, self.game.spawn_exponents, self.total)), afters, states)
         columns = bits.by_left(self.total)
@@ -824,12 +822,12 @@ class DenseLayers:
         with bits.windows(two=False) as memory:
             one, other = (bits.window(self.total, columns.window(sums), memory) for sums in (first, second))
         for won in (one, other):
-            bits.slide_window(afters, won, work, lambda _: None)
-        bits.slide_rows(afters, one, work, lambda _: None)
+            bits.slide_window(afters, won, lambda _: None)
+        bits.slide_rows(afters, one, lambda _: None)
         before = afters.words.copy()
 
         def run() -> int:
-            bits.add_window(afters, other, work, lambda _: None)
+            bits.add_window(afters, other, lambda _: None)
             return self.boards
 
         return Case(run, lambda: [afters.words], lambda: np.copyto(afters.words, before))
@@ -842,7 +840,7 @@ class DenseLayers:
     def _do(self, step: Any, afters: Any, states: Any) -> None:
         fold = step.kind is Step.FOLD
         reads = [self.memory.layer(source.total) for source in step.reads] if fold else [afters]
-        self.backend.do(step, reads, afters if fold else states, self.work, lambda _: None)
+        self.backend.do(step, reads, afters if fold else states, lambda _: None)
 
 
 def _buffer(layer: Any) -> Array:

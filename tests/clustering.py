@@ -18,8 +18,6 @@ from tilebase.cluster import local
 from tilebase.cluster.dask import DaskExecutor
 from tilebase.cluster.pieces import Executor
 
-Tree = dict[str, bytes]
-
 
 @dataclass
 class Workers:

@@ -27,7 +27,7 @@ from dask.utils import key_split
 from distributed import Security
 
 import tilebase.cluster.dask as over_dask
-from clustering import Tree, Workers, kill_some, noting, one_hangs, same_with, start_workers
+from clustering import Workers, kill_some, noting, one_hangs, same_with, start_workers
 from stopping import Commands, Hit
 from stored import contents
 from tilebase import _version
@@ -45,12 +45,13 @@ from tilebase.cluster.pieces import (
     worker_memory,
 )
 from tilebase.cluster.runs import attached
-from tilebase.dense import shared as dense_shared
-from tilebase.errors import ClusterError, CorruptError, ResourceError, StorageError
+from tilebase.errors import ClusterError, CorruptError, ResourceError, StorageError, UsageError
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.questions.count import count
+from tilebase.questions.force import force
+from tilebase.questions.prove import prove
 from tilebase.questions.solve import solve
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.runtime.storage import written
@@ -188,46 +189,11 @@ def test_workers_verify_all_values(solved, address: str, capsys: pytest.CaptureF
 # -- what happens to workers ---------------------------------------------------------------------
 
 
-@dataclass
-class Solving:
-    """A table that workers solve, which must have the files that one process writes."""
-
-    ask: Callable[..., object]
-    table: Path
-    want: Tree
-    total: int
-    """The sum of a layer that is shared out, by a method of a class."""
-    shared_by: tuple[type, str]
-
-    def check(self, **options: Any) -> None:
-        self.ask(table=self.table, **options)
-        assert contents(self.table) == self.want
-
-
-PASSES: dict[str, tuple[partial[Any], int, tuple[type, str]]] = {
-    "reachable": (partial(solve, SMALL), 60, (shared_backward.SharedLayers, "parts")),
-    "all": (
-        partial(solve, Game("2x4", 32, start="empty"), "lower:uint32", space="all"),
-        40,
-        (dense_shared.Shared, "_solve"),
-    ),
-}
-
-
-@pytest.fixture(params=PASSES)
-def solving(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Solving:
-    """Passes over reachable and over all boards; of the latter, too, small layers are shared out."""
-    for name, number in {"SHARED_BOARDS": 17_000, "LEAST_BOARDS": 1, "PIECES": 2}.items():
-        monkeypatch.setattr(dense_shared, name, number)
-    ask, *rest = PASSES[request.param]
-    ask(table=tmp_path / "alone")
-    return Solving(ask, tmp_path / "table", contents(tmp_path / "alone"), *rest)
-
-
 @pytest.mark.all
-def test_pieces_of_killed_workers_are_done_again(solving, workers, monkeypatch) -> None:
+def test_pieces_of_killed_workers_are_done_again(tmp_path, workers, solved, monkeypatch) -> None:
     killed = kill_some(monkeypatch, workers, kills=2, share=0.1, seed=21)
-    solving.check(cluster=workers.executor)
+    solve(SMALL, table=tmp_path, cluster=workers.executor)
+    assert contents(tmp_path) == contents(solved(SMALL))
     assert len(killed) == 2
 
 
@@ -242,29 +208,31 @@ def test_after_a_hundred_kills_the_files_are_the_same(tmp_path, workers, solved,
 
 
 @pytest.mark.all  # it waits for half a minute
-def test_a_worker_that_hangs_is_taken_for_dead(solving: Solving, monkeypatch: pytest.MonkeyPatch) -> None:
-    with one_hangs(monkeypatch, solving.total) as workers:
-        solving.check(cluster=workers.executor)
+def test_a_worker_that_hangs_is_taken_for_dead(tmp_path, solved, monkeypatch) -> None:
+    with one_hangs(monkeypatch, 60) as workers:
+        solve(SMALL, table=tmp_path, cluster=workers.executor)
+    assert contents(tmp_path) == contents(solved(SMALL))
 
 
 @pytest.mark.all  # it waits for 15 seconds
-def test_a_run_goes_on_after_its_scheduler_was_lost(solving, monkeypatch) -> None:
+def test_a_run_goes_on_after_its_scheduler_was_lost(tmp_path, solved, monkeypatch) -> None:
     monkeypatch.setattr(over_dask, "PATIENCE_SECONDS", 1.0)
-    workers, real = start_workers(), getattr(*solving.shared_by)
+    workers, real = start_workers(), shared_backward.SharedLayers.parts
 
     def lose(self: Any, total: int, *rest: Any) -> Any:
-        if total == solving.total:
+        if total == 60:
             workers.end()
         return real(self, total, *rest)
 
-    monkeypatch.setattr(*solving.shared_by, lose)
+    monkeypatch.setattr(shared_backward.SharedLayers, "parts", lose)
     try:
         with pytest.raises(ClusterError, match="the same command continues"):
-            solving.ask(table=solving.table, cluster=workers.executor)
+            solve(SMALL, table=tmp_path, cluster=workers.executor)
     finally:
         workers.executor.close()
-    assert not list(solving.table.rglob(".*"))
-    solving.check()
+    assert not list(tmp_path.rglob(".*"))
+    solve(SMALL, table=tmp_path)
+    assert contents(tmp_path) == contents(solved(SMALL))
 
 
 FULL = """
@@ -278,18 +246,33 @@ ParcelWriter.real = real
 """
 
 
-def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(solving: Solving, workers: Workers) -> None:
+def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(tmp_path, workers, solved) -> None:
     workers.tell(FULL)
     try:
         with pytest.raises(StorageError, match="No space left"):
-            solving.ask(table=solving.table, cluster=workers.executor)
+            solve(SMALL, table=tmp_path, cluster=workers.executor)
     finally:
         workers.tell("from tilebase.files.parcels import ParcelWriter as P; P._finish = P.real")
-    assert not [path for path in solving.table.rglob(".*") if ".cluster" in path.name]
-    solving.check(cluster=workers.executor)
+    assert not [path for path in tmp_path.rglob(".*") if ".cluster" in path.name]
+    solve(SMALL, table=tmp_path, cluster=workers.executor)
+    assert contents(tmp_path) == contents(solved(SMALL))
 
 
 # -- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("space", ["all", "cuda", None, "auto"])
+def test_workers_share_passes_over_reachable_boards(tmp_path, threads, space) -> None:
+    limited, options = SMALL.changed(limits=32), {"space": space, "folder": tmp_path, "cluster": threads}
+    if space == "auto":  # a run that was begun
+        solve(limited, "lower", space="all", folder=tmp_path)
+    with pytest.raises(UsageError, match="choose reachable"):
+        solve(limited, "lower", **options)
+    if space != "auto":
+        with pytest.raises(UsageError, match="choose reachable"):
+            prove(limited, **options)
+    with pytest.raises(UsageError, match="choose reachable"):
+        force(SMALL, engine="dense", cluster=threads)
 
 
 def refusal(workers: Workers, folder: Path, code: str, undo: str) -> str:

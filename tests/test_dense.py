@@ -8,15 +8,16 @@ from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import cached_oracle as oracle
-from batching import BATCHED, SEVERAL, dense_pass, small_memory
+from batching import BATCHED, SEVERAL, dense_pass, noting_batches, small_memory
 from judging import check
 from stopping import raise_at, stop_at
 from stored import all_values, flip_at, layers_of, number_of
@@ -164,18 +165,21 @@ def layer_files(folder: Path) -> dict[str, bytes]:
     ],
     ids=str,
 )
-def test_batches_change_no_value(tmp_path, case):
-    game, text = case
+def test_batches_change_no_value(tmp_path, monkeypatch, case):
+    (game, text), batches = case, noting_batches(monkeypatch)
+    written, write = [], layers.DiskStore.write
+    monkeypatch.setattr(layers.DiskStore, "write", lambda *a: written.append(a[1].nbytes) or write(*a))
     whole = run(tmp_path / "whole", game, text, keep=True)
+    assert not batches
     batched = run(tmp_path / "batched", game, text, keep=True, memory=small_memory(game, text))
-    assert whole.work.batches <= 1 < batched.work.batches
+    assert max(batches) > 1
     assert (whole.start(), whole.found) == (batched.start(), batched.found)
     assert layer_files(tmp_path / "whole") == layer_files(tmp_path / "batched")
     if game == BATCHED:
-        work, size, boards = batched.work, batched.backup.dtype.itemsize, sum(batched.sizes.values())
-        assert work.written == 3 * size * boards
-        assert 5 * size * boards - 8 * size * max(batched.sizes.values()) <= work.read <= 9 * size * boards
-        assert work.least <= 3 * size * boards
+        size, boards = batched.backup.dtype.itemsize, sum(batched.sizes.values())
+        read = batched.bytes_moved - sum(written)
+        assert sum(written) == 3 * size * boards
+        assert 5 * size * boards - 8 * size * max(batched.sizes.values()) <= read <= 9 * size * boards
 
 
 def test_threads_change_no_value(tmp_path):
@@ -381,16 +385,27 @@ def test_a_bound_has_checksums_of_all_its_layers(tmp_path, monkeypatch):
             for total, size in sorted(PerfectIndex(BATCHED).sizes().items(), reverse=True)
             if total in layers.sums()
         )
+    batches = noting_batches(monkeypatch)
     options = {"dtype": "uint32", "space": "all", "checksums": True}
     assert prove(BATCHED, **options).layers == expected
-    batched = prove(BATCHED, **options, memory=small_memory(BATCHED, "lower:uint32"))
-    assert (batched.layers, batched.bytes_moved > 0) == (expected, True)
+    assert not batches
+    assert prove(BATCHED, **options, memory=small_memory(BATCHED, "lower:uint32")).layers == expected
+    assert max(batches) > 1
     monkeypatch.setattr(kept, "CRC_BOARDS", 1000)
     with monkeypatch.context() as patched:
         stop_at(patched, [12])
         with pytest.raises(KeyboardInterrupt):
             prove(BATCHED, **options, folder=tmp_path / "stopped")
     assert prove(BATCHED, **options, folder=tmp_path / "stopped").layers == expected
+
+
+def test_ranges_of_a_file_have_the_checksum_of_the_file():
+    data, random = Random(1).randbytes(10_000), Random(2)
+    for _ in range(50):
+        cuts = sorted({0, len(data), *(random.randrange(len(data)) for _ in range(random.randrange(6)))})
+        parts = [data[a:b] for a, b in pairwise(cuts)]
+        assert layers.joined_checksum((zlib.crc32(part), len(part)) for part in parts) == zlib.crc32(data)
+    assert layers.joined_checksum([]) == 0
 
 
 def stored_values(layer):
@@ -448,12 +463,12 @@ PATTERNED = L3.changed(pattern="128,128,128,*/128,*,*,*/*,*,*,*/*,*,*,*")
 WIDE = formation("442").game(512).changed(start="after 2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x")
 
 
-def chosen(game: Game, path: Path, space: str = "auto", *, keep: bool = False) -> str:
+def chosen(game: Game, path: Path, space: str = "auto", *, keep: bool = False, **more: Any) -> str:
     ask = Ask(game, (Objective("lower", "uint32"),), space)
-    return choose_space(ask, Run(folder=path, memory=8 << 30, threads=1), keep=keep)
+    return choose_space(ask, Run(folder=path, memory=8 << 30, threads=1, **more), keep=keep)
 
 
-def test_the_space_is_chosen_by_estimate(tmp_path, caplog):
+def test_the_space_is_chosen_by_estimate(tmp_path, threads, caplog):
     caplog.set_level("INFO", "tilebase")
     assert chosen(PATTERNED, tmp_path) == "all"  # as measured: 28 CPU seconds, 31 for the reachable
     assert "solving all boards: expected are" in caplog.text
@@ -461,6 +476,7 @@ def test_the_space_is_chosen_by_estimate(tmp_path, caplog):
     caplog.clear()
     assert chosen(PATTERNED, tmp_path, keep=True) == "reachable"
     assert "their table is smaller" in caplog.text
+    assert chosen(PATTERNED, tmp_path, cluster=threads) == "reachable"
     caplog.clear()
     assert chosen(L3, tmp_path) == "all"  # as measured: 28 CPU seconds, 30 for the reachable
     assert chosen(WIDE, tmp_path) == "reachable"
@@ -547,6 +563,7 @@ def test_a_stop_between_fold_and_slides_goes_on_after_the_last_checkpoint(at, tm
         monkeypatch.setattr(backend, "do", stop)
         with pytest.raises(KeyboardInterrupt):
             one.run()
+    layers = stop_at(monkeypatch, ())
     with lean_pass(tmp_path, "lower") as again:
         assert (again.run(), again.start()) == (expected.found, expected.start())
-        assert (again.work.boards < sum(again.sizes.values())) == (at > 3)
+    assert (len(layers) < len(again.sizes)) == (at > 3)

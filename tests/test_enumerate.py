@@ -25,8 +25,8 @@ from tilebase.questions.solve import solve
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.small.oracle import decided
 from tilebase.sparse import index, maps, sizes
-from tilebase.sparse.forward import Work
 from tilebase.sparse.index import GameIndex, Index, IndexedLayer
+from tilebase.sparse.windows import SpilledSet
 from windows import hold_little
 
 COUNTS = Path(__file__).parents[1] / "docs/data/counts"
@@ -66,11 +66,18 @@ def test_lookahead_of_many_states_at_once(fill, spawn):
     assert maps.undecided(keys, CompiledGame(game).rules, ended=False).tolist() == left
 
 
+def calls(monkeypatch, owner, name):
+    """A list to which each call of a method adds its name."""
+    found, real = [], getattr(owner, name)
+    monkeypatch.setattr(owner, name, lambda *given: found.append(name) or real(*given))
+    return found
+
+
 def test_4x4_to_16_takes_the_path_of_large_layers(monkeypatch):
     monkeypatch.setattr(sizes, "SMALL_BITS", 1 << 20)
-    work: list[Work] = []
-    assert count(Game("4x4", 16), threads=2, work=work.append).total("live") == 23_482_821
-    assert work[0].flushes > 0
+    flushes = calls(monkeypatch, maps.Team, "_flush")
+    assert count(Game("4x4", 16), threads=2).total("live") == 23_482_821
+    assert flushes
 
 
 @pytest.mark.all  # 2x2 is in the conformance suite
@@ -84,10 +91,11 @@ def test_the_continued_game_of_3x3():
 def test_large_path_equals_small_path(game, monkeypatch):
     small = count(game, threads=1)
     monkeypatch.setattr(sizes, "SMALL_BITS", 1 << 12)
+    flushes = calls(monkeypatch, maps.Team, "_flush")
     for threads in (1, 2, 3):
-        work: list[Work] = []
-        assert_equal(count(game, threads=threads, work=work.append), small)
-        assert 0 < work[0].flushes < 2 * len(small.sums)  # layers of 2^15 ranks are marked without arenas
+        flushes.clear()
+        assert_equal(count(game, threads=threads), small)
+        assert 0 < len(flushes) < 2 * len(small.sums)  # layers of 2^15 ranks are marked without arenas
 
 
 @pytest.mark.parametrize(
@@ -106,9 +114,9 @@ def test_spilling_gives_the_same_files(tmp_path, monkeypatch):
     game = Game("3x4", 16)
     count(game, folder=tmp_path / "roomy", keep="afterstates", threads=2)
     hold_little(monkeypatch.setattr, 1 << 12)
-    work: list[Work] = []
-    count(game, folder=tmp_path / "tight", keep="afterstates", threads=2, work=work.append)
-    assert work[0].bytes_spilled > 0
+    spilled = calls(monkeypatch, SpilledSet, "send")
+    count(game, folder=tmp_path / "tight", keep="afterstates", threads=2)
+    assert spilled
     roomy, tight = (contents(tmp_path / name / "afterstates") for name in ("roomy", "tight"))
     assert roomy.keys() == {"layers.idx", "000.seg"}
     assert roomy == tight
@@ -210,11 +218,11 @@ def test_a_start_in_a_window_beyond_the_first(tmp_path, monkeypatch):
     assert GameIndex(game).at(total).rank(np.array([game.pack(start)], dtype=np.uint64))[0] > 3_000_000
     whole = count(game, up_to=total + 10, keep="afterstates", folder=tmp_path / "roomy")
     hold_little(monkeypatch.setattr, 1 << 12)
-    work: list[Work] = []
-    tight = count(game, up_to=total + 10, keep="afterstates", folder=tmp_path / "tight", work=work.append)
+    spilled = calls(monkeypatch, SpilledSet, "send")
+    tight = count(game, up_to=total + 10, keep="afterstates", folder=tmp_path / "tight")
     assert_equal(tight, whole)
     assert whole.total("states") > 1
-    assert work[0].bytes_spilled > 0
+    assert spilled
     files = contents(tmp_path / "roomy" / "afterstates")
     assert files.keys() == {"layers.idx", "000.seg"}
     assert contents(tmp_path / "tight" / "afterstates") == files

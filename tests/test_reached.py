@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from batching import noting_windows
 from conformance.queries import assert_equal
 from tilebase.dense import reached
 from tilebase.errors import CorruptError
@@ -23,14 +24,13 @@ def test_all_boards_count_as_the_reachable_ones(game):
 
 def test_layers_in_windows_count_the_same(monkeypatch):
     """Windows of the least size, which are read again from files."""
-    plan, real, windows = reached.count_plan, reached.Onward._count, []
+    plan, windows = reached.count_plan, noting_windows(monkeypatch)
 
     def least(index, allowed):
         found, words = plan(index, allowed)
         return replace(found, window=words.two_windows), words
 
     monkeypatch.setattr(reached, "count_plan", least)
-    monkeypatch.setattr(reached.Onward, "_count", lambda *given: windows.append(given[2]) or real(*given))
     assert_equal(count(Game("3x3", 128), space="all", threads=2), count(Game("3x3", 128), threads=1))
     assert max(windows) > 3
 

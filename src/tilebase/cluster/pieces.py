@@ -2,9 +2,7 @@
 
 A piece names the files that it reads and the file that it writes.  The file gets its name when it is
 complete, and the same piece always writes the same bytes.  So a piece of a lost worker is simply done
-again, even if the lost worker turns out to be only slow and writes the file a second time.  Pieces of a
-pass over all boards instead write ranges of files that are there already (`dense.shared`): again the same
-bytes.
+again, even if the lost worker turns out to be only slow and writes the file a second time.
 
 A *job* does the pieces of one pass.  It is sent to each worker process once and stays there: so it may keep
 in memory what several pieces need, such as the values of the layers above.
@@ -60,8 +58,7 @@ class Piece:
     reads:
         The files that it reads, relative to the folder of the run.
     writes:
-        The file that it writes, relative to the folder of the run, or in a pass over all boards the name of
-        a file in the exchange folder; empty if it writes no file.
+        The file that it writes, relative to the folder of the run; empty if it writes no file.
     width:
         Blocks of ranks in a window, for the steps that divide a layer into windows; else 0.
     """

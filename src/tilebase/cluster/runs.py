@@ -37,6 +37,14 @@ IDLE = (
 """What is said of workers that will not be needed, and of those that were not."""
 
 
+def check_shared(cluster: object, what: str | None) -> None:
+    """Raise `UsageError` if there are workers, and the space or the engine is not ``"reachable"``."""
+    if cluster is not None and what != "reachable":
+        raise UsageError(
+            "workers share the pass over reachable boards only: choose reachable, or leave --cluster out"
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Run(Allowance):
     """What a question may use that works in a folder.

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from tilebase.costs.estimate import WEEK, Estimate
@@ -83,15 +82,13 @@ def passing(
     keep: bool = False,
     value_bytes: int = 0,
     thorough: bool = False,
-    shared: bool = False,
 ) -> Estimate:
     """Return the estimate for a pass over all boards within the limits, one objective after the other.
 
     The pass is over the boards from the first of `sums` to the second, or to the largest.
 
     An index is made if the pass takes less than a week, or the estimate is to be `thorough`: without one, the
-    memory lacks the tables.  If the layers are `shared` out, the memory is that of a worker with one thread.
-    Raises as `Plan.of` does, and as `planned_index` if it is to be thorough.
+    memory lacks the tables.  Raises as `Plan.of` does, and as `planned_index` if it is to be thorough.
     """
     (lowest, highest), index = sums, None
     sizes = {
@@ -100,12 +97,11 @@ def passing(
     boards = sum(sizes.values())
     bits = not (value_bytes or keep)
     boolean = bits and all(one.is_boolean for one in objectives)
-    open_only = boolean and not shared
     if thorough:
-        index = planned_index(game, open_only=open_only)
+        index = planned_index(game, open_only=boolean)
     elif pass_seconds(boards, allowed.cores, bits=boolean) < WEEK:
         with suppress(ResourceError, UsageError):
-            index = planned_index(game, open_only=open_only)
+            index = planned_index(game, open_only=boolean)
     if index is not None and index.block_count > PLANNED_BLOCKS:
         index = None
     options: dict[str, Any] = {"value_bytes": value_bytes, "bits": bits}
@@ -114,10 +110,6 @@ def passing(
     for one in objectives:
         if index is None:
             plan = Plan.by_size(sizes, one, allowed, **options)
-        elif shared:
-            from tilebase.dense.shared import worker_plan  # only workers need it
-
-            plan = worker_plan(index, one, replace(allowed, threads=1), lowest=lowest)
         else:
             plan = Plan.of(index, one, allowed, sums=(lowest, highest), **options)
         takes += plan_seconds(plan, allowed)

@@ -106,7 +106,7 @@ def counting(
 
     `keep` says what stays in the folder, as for `count`.
     """
-    workers = _workers(cluster)
+    workers = _workers(cluster, space)
     found = estimate_of(space, _machine(allowed, workers), keep)(game, up_to=up_to)
     return [_row("count", found, allowed, folder, workers, reachable.is_shared(game, up_to, solved=False))]
 
@@ -125,14 +125,17 @@ def solving(
     """Return the row for solving the reachable boards, or of a pass over all for each objective.
 
     It is what `solve` expects with the same options.  With ``"auto"`` the rows of both, unless a table is
-    kept, which holds the reachable ones.  Without a folder, the disk is that of runs without one.
+    kept or workers are named, which hold or share the reachable ones.  Without a folder, the disk is that of
+    runs without one.  Raises `UsageError` if workers do not share the boards of the space.
     """
     check_space(space)
+    if space == "auto" and (keep or cluster is not None):
+        space = "reachable"
     for one in objectives:
         one.check(game)
         if one.is_bound:
             check_goal_fits(game)
-    workers, rows = _workers(cluster), []
+    workers, rows = _workers(cluster, space), []
     machine = _machine(allowed, workers)
     if space != "all":
         shared = workers is not None
@@ -141,25 +144,21 @@ def solving(
         kept = "table kept" if keep else "no table"
         what = f"solve for {', '.join(one.label for one in objectives)}, {kept}"
         rows.append(_row(what, found, allowed, folder, workers, reachable.is_shared(game)))
-    if space == "all" or (space == "auto" and not keep):
+    if space != "reachable":
         from tilebase.costs.passes import passing
-        from tilebase.dense.sizes import SHARED_BOARDS, check_rules
+        from tilebase.dense.sizes import check_rules
 
-        large = max(boards_by_sum(game).values(), default=0) >= SHARED_BOARDS
         for one in objectives:
             try:
                 check_rules(game)
-                found = passing(
-                    game, [one], machine, sums=(down_to or 0, None), keep=keep, thorough=True,
-                    shared=large and workers is not None,
-                )  # fmt: skip
+                found = passing(game, [one], machine, sums=(down_to or 0, None), keep=keep, thorough=True)
             except ResourceError as error:
-                rows.append(_impossible(game, one, _named(allowed, workers), str(error)))
+                rows.append(_impossible(game, one, _named(allowed), str(error)))
             except UsageError:
                 if space == "all":
                     raise
             else:
-                rows.append(_row(_all(one), found, allowed, folder, workers, large))
+                rows.append(_row(_all(one), found, allowed, folder, workers=None, shared=False))
     return rows
 
 
@@ -193,12 +192,16 @@ def forcing(game: Game, allowed: Allowance, *, search_only: bool = False) -> lis
     return [search, in_place]
 
 
-def _workers(cluster: str | None) -> int | None:
-    """Return how many workers on this machine the text of ``--cluster`` names; None without them."""
+def _workers(cluster: str | None, space: str) -> int | None:
+    """Return how many workers on this machine the text of ``--cluster`` names; None without them.
+
+    Raises `UsageError` if they do not share the boards of a space.
+    """
     if cluster is None:
         return None
-    from tilebase.cluster.runs import workers_here
+    from tilebase.cluster.runs import check_shared, workers_here
 
+    check_shared(cluster, space)
     return workers_here(cluster)
 
 

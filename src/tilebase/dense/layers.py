@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import dense as kernels
-from tilebase.dense.backends.protocol import Backend, DenseWork
+from tilebase.dense.backends.protocol import Backend
 from tilebase.dense.index import LayerMap
 from tilebase.dense.steps import Source
 from tilebase.dense.tables import AllSpawns
@@ -33,7 +33,6 @@ from tilebase.objectives.encoding import FIRST, Backup
 from tilebase.objectives.results import ChunkSummary
 from tilebase.runtime import system
 from tilebase.runtime.documents import text, understood, whole
-from tilebase.runtime.measured import working_time
 from tilebase.runtime.storage import file_crc, open_own, publish, storage_errors, write_all
 
 Array = npt.NDArray[Any]
@@ -221,12 +220,19 @@ def _product(a: int, b: int) -> int:
     return found
 
 
+@dataclass
+class Moved:
+    """The bytes of layers that a pass has read from files and written to them."""
+
+    nbytes: int = 0
+
+
 class RawLayer:
     """A layer in a file.  Raises `StorageError` if the disk refuses."""
 
-    def __init__(self, path: Path, size: int, dtype: np.dtype[Any], work: DenseWork) -> None:
+    def __init__(self, path: Path, size: int, dtype: np.dtype[Any], moved: Moved) -> None:
         self.path, self.size, self.dtype = path, size, dtype
-        self.work = work
+        self.moved = moved
 
     def read_all(self) -> Array:
         """Return all values."""
@@ -246,7 +252,7 @@ class RawLayer:
                 self._move(file, begin + at, piece, _read_into)
 
         self._piecewise(fill, values, mapped)
-        self.work.read += values.nbytes
+        self.moved.nbytes += values.nbytes
 
     def write_at(self, begin: int, values: Array, mapped: Callable[..., Iterable[None]] = map) -> None:
         """Write values from `begin` on, as they are read.  The file must be there."""
@@ -256,7 +262,7 @@ class RawLayer:
                 self._move(file, begin + at, piece, write_all)
 
         self._piecewise(write, values, mapped)
-        self.work.written += values.nbytes
+        self.moved.nbytes += values.nbytes
 
     def _move(self, file: Any, begin: int, values: Array, move: Callable[[Any, Array], None]) -> None:
         """Read or write values at their place, past the system's cache if they are whole pages."""
@@ -283,7 +289,7 @@ class RawLayer:
     @cached_property
     def checksum(self) -> str:
         """A CRC-32 of the whole file, once it is finished."""
-        self.work.read += self.size * self.dtype.itemsize
+        self.moved.nbytes += self.size * self.dtype.itemsize
         return file_crc(self.path)
 
     def check(self, crc: str) -> None:
@@ -306,13 +312,12 @@ class RawLayer:
 class DiskStore(RawLayer):
     """A layer in a file, by rank, of which blocks are read and written."""
 
-    def __init__(self, path: Path, blocks: LayerMap, dtype: np.dtype[Any], work: DenseWork) -> None:
-        super().__init__(path, blocks.size, dtype, work)
+    def __init__(self, path: Path, blocks: LayerMap, dtype: np.dtype[Any], moved: Moved) -> None:
+        super().__init__(path, blocks.size, dtype, moved)
         self.map = blocks
 
     def read(self, backend: Backend[D], source: Source) -> D:
         """Read the blocks of a source into memory."""
-        since = working_time()
         here = backend.layer(source)
         values, size = here.buffer(), self.dtype.itemsize
         with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
@@ -320,26 +325,17 @@ class DiskStore(RawLayer):
                 file.seek(there * size)
                 _read_into(file, values[local : local + count])
         here.load(values)
-        self.work.read += values.nbytes
-        self.work.add("disk", since)
+        self.moved.nbytes += values.nbytes
         return here
 
     def write(self, layer: DenseLayer) -> None:
         """Write the values of some blocks where they belong.  The file must be there."""
-        since = working_time()
         values, size = layer.data, self.dtype.itemsize
         with storage_errors(self.path), open_own(self.path, "r+b", 0) as file:
             for local, there, count in runs(layer.map, self.map):
                 file.seek(there * size)
                 write_all(file, values[local : local + count])
-        self.work.written += values.nbytes
-        self.work.add("disk", since)
-
-    def read_ranks(self, begin: int, end: int) -> Array:
-        """Return the values of the ranks from `begin` up to but not including `end`."""
-        values = np.empty(end - begin, dtype=self.dtype)
-        self.read_at(begin, values)
-        return values
+        self.moved.nbytes += values.nbytes
 
     def value(self, rank: int) -> Any:
         """Return the value of one board."""

@@ -38,12 +38,10 @@ from typing import Any, NamedTuple, Self
 from tilebase.cluster.runs import Run
 from tilebase.dense.backends.bits import Bits
 from tilebase.dense.backends.cuda import Cuda, device_memory
-from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import Checkpoint, Checkpoints, DenseLayer, Lines
 from tilebase.dense.plan import Plan
-from tilebase.dense.shared import Shared
 from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import KeptValues, Wanted
 from tilebase.dense.windows import InWindows
@@ -61,7 +59,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.objectives.values import Number
 from tilebase.runtime.documents import text
-from tilebase.runtime.measured import SaveClock, working_time
+from tilebase.runtime.measured import SaveClock
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
 from tilebase.runtime.threads import Pool
@@ -115,8 +113,6 @@ class DensePass:
 
     For a query of another type, what its callback returns for each layer is in `seen`.  All layers must fit
     into memory then.
-
-    Workers of the run do the large layers (`dense.shared`); a folder above is attached to them.
     """
 
     def __init__(
@@ -139,15 +135,10 @@ class DensePass:
         self.lowest = first_sum(game) if sums.lowest is None else sums.lowest
         self._highest, self._last = sums.highest, max(self.lowest, sums.down_to or 0)
         self.sizes = index.sizes()
-        self.work = DenseWork()
-        options: dict[str, Any] = {
-            "value_bytes": self.backup.dtype.itemsize, "sums": (self._last, sums.highest)
-        }  # fmt: skip
-        if run.cluster is None:
-            bits = query is None and not wanted.files and backend == "threads"
-            self._plan = Plan.of(index, objective, run, bits=bits, **options)
-        else:  # small layers fit into any memory that the tables fit into
-            self._plan = Plan.outline(index, objective, run, bits=False, at_once=1, **options)
+        self._plan = Plan.of(
+            index, objective, run, value_bytes=self.backup.dtype.itemsize, sums=(self._last, sums.highest),
+            bits=query is None and not wanted.files and backend == "threads",
+        )  # fmt: skip
         if query is not None and self._plan.batched:
             raise ResourceError(
                 f"the layers of {game} needed at once take {self._plan.whole_bytes / 2**30:.1f} GiB, "
@@ -160,7 +151,7 @@ class DensePass:
             self._pool.close()
             raise
         self._values = KeptValues(
-            run.folder, game, objective, self.sizes, self.backup.dtype, wanted, self._pool, self.work
+            run.folder, game, objective, self.sizes, self.backup.dtype, wanted, self._pool
         )
         # The folder's name identifies a special `backup`.
         identity = identity_of(game, objective, "all") | {"folder": run.folder.name}
@@ -176,15 +167,13 @@ class DensePass:
 
     def _make_layers(self, backend: str) -> Workspace[Any, Any]:
         """Return the layers, in memory or in files, with the backend that works them."""
-        since = working_time()
         index = self.index.mirrored() if self._plan.words is not None else self.index
         with storage_errors(self.folder, "use"):
             for one in (self.folder.parent, self.folder):
                 make_folder(one)
         large = self.folder if self._plan.mapped else None
         rules = DenseRules(index, self._pool, merge=self.objective.merge, folder=large)
-        self.work.add("tables", since)
-        what = (self.index, self.folder, self.objective, self.backup, self.work)
+        what = (self.index, self.folder, self.objective, self.backup)
         if self._plan.words is not None:
             bits = Bits(rules, self._pool, self._plan.words, self._plan.window)
             if self._plan.window:
@@ -196,8 +185,6 @@ class DensePass:
             worker = Cuda(rules, self.backup, self.objective, largest=largest)
         else:
             worker = Threads(rules, self.backup, self._pool, self._run.threads, largest=largest)
-        if self._run.cluster is not None:
-            return Shared(self._run.cluster, self.wanted, self._last, self._plan, worker, *what)
         if self._plan.batched:
             return InFiles(self._plan, worker, *what)
         return InMemory(worker, *what, lean=self._plan.lean)
@@ -206,6 +193,11 @@ class DensePass:
     def layout(self) -> str:
         """How the backend orders values: "values" or "bits"."""
         return self._layers.layout
+
+    @property
+    def bytes_moved(self) -> int:
+        """The bytes of layers that went through files."""
+        return self._layers.moved.nbytes
 
     def worked(self, totals: Iterable[int]) -> float:
         """Return how many boards of some sums were worked out, about: others are mirror images of these."""
@@ -352,7 +344,6 @@ class DensePass:
         if discounts_states(self.game, self.objective):
             self._layers.discount(total)
         self._had += self.sizes[total]
-        self.work.boards += self.sizes[total]
         self._finish(total, summary, starts, values.checksum)
         LOG.debug("sum %d: %d boards solved", total, self.sizes[total])
         self._report(total, 0.0)
@@ -395,7 +386,7 @@ class DensePass:
     def _checkpoint(self, total: int) -> str | None:
         """Save layers in memory so that a run can go on below `total`; return what prevents it."""
         assert isinstance(self._layers, InMemory)
-        since, needed = working_time(), self._needed(total)
+        needed = self._needed(total)
         with self._save_clock.saving():
             problem = self._lacks_space(sum(map(self._layers.bytes_to_save, needed)))
             if problem is None:
@@ -405,7 +396,6 @@ class DensePass:
                     problem = str(error)
                 else:
                     self._declare(saved)
-        self.work.add("disk", since)
         return problem
 
     def _lacks_space(self, needed: int) -> str | None:

@@ -61,10 +61,6 @@ class Plan:
     window:
         Words of a window of bits, or of two, where one layer is in memory and the others are in files
         (`dense.windows`).
-    parts:
-        Batches that a layer is cut into at least, so that all workers have work.
-    at_once:
-        Batches that are in memory at the same time.
     lean:
         Whether three layers are in memory at a time and not four: so a larger pass fits, and one that is
         interrupted between fold and slides goes on after the last checkpoint.
@@ -87,8 +83,6 @@ class Plan:
     disk_bytes: int
     words: Words | None = None
     window: int = 0
-    parts: int = 1
-    at_once: int = 1
     lean: bool = False
     threads: int = 0
     mapped: int = 0
@@ -202,16 +196,13 @@ class Plan:
         value_bytes: int = 0,
         sums: tuple[int, int | None] = EVERY,
         bits: bool = True,
-        at_once: int = 0,
     ) -> Plan:
         """Return the plan, without checking that batches fit, which takes seconds for many blocks.
 
         Values may take other bytes than the objective's; only the sums from the first to the last of `sums`
         are meant.
-        Boolean values are bits where these fit into memory and are worth it, unless `bits` says no.  With
-        `at_once`, layers go through files even if they fit, so many batches at the same time, and the states
-        after rows have a file of their own (`dense.shared`).  Raises `ResourceError` if the tables do not
-        fit.
+        Boolean values are bits where these fit into memory and are worth it, unless `bits` says no.  Raises
+        `ResourceError` if the tables do not fit.
         """
         lowest, highest = sums
         sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
@@ -233,7 +224,7 @@ class Plan:
                 f"the tables of {index.game} need {(tables + OVERHEAD) / 2**30:.3g} GiB, more than "
                 f"{memory / 2**30:.3g} GiB: give more memory or lower limits"
             )
-        return replace(cls._of_values(sizes, size, memory, tables, at_once), bits_memory=bits_memory)
+        return replace(cls._of_values(sizes, size, memory, tables), bits_memory=bits_memory)
 
     @classmethod
     def by_size(
@@ -253,22 +244,17 @@ class Plan:
         return cls._of_values(sizes, value_bytes or max(1, int(objective.value_bytes)), allowed.memory)
 
     @classmethod
-    def _of_values(
-        cls, sizes: dict[int, int], size: float, memory: int, tables: int = 0, at_once: int = 0
-    ) -> Plan:
+    def _of_values(cls, sizes: dict[int, int], size: float, memory: int, tables: int = 0) -> Plan:
         """Return the plan for values of so many bytes."""
         together = int(size * max(layers_together(sizes).values(), default=0))
         whole = together + tables + OVERHEAD
-        lean = not at_once and whole > memory
+        lean = whole > memory
         if lean:
             whole = int(size * max(layers_together(sizes, lean=True).values())) + tables + OVERHEAD
-        batched = at_once > 0 or whole > memory
+        batched = whole > memory
         boards, largest = sum(sizes.values()), max(sizes.values(), default=0)
-        disk = together + (int(size * largest) if at_once else 0)
-        return cls(
-            boards, largest, size, tables, whole, memory, batched, disk if batched else 0,
-            at_once=at_once or 1, lean=lean and not batched,
-        )  # fmt: skip
+        disk = together if batched else 0
+        return cls(boards, largest, size, tables, whole, memory, batched, disk, lean=lean and not batched)
 
     @classmethod
     def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], allowed: Allowance) -> Plan | None:
@@ -308,10 +294,10 @@ class Plan:
 
     def cut(self, index: PerfectIndex, total: int) -> Cut:
         """Return the batches of a layer.  Raises `ResourceError` if one does not fit."""
-        boards = int((self.memory - OVERHEAD - self.table_bytes) / self.value_bytes) // self.at_once
+        boards = int((self.memory - OVERHEAD - self.table_bytes) / self.value_bytes)
         return Cut(
             index.by_halves, index.game, total, boards=boards, value_bytes=self.value_bytes,
-            memory=self.memory, parts=self.parts,
+            memory=self.memory,
         )  # fmt: skip
 
     def check_disk(self, folder: Path, index: PerfectIndex, *, kept: int, there: int) -> None:

@@ -26,7 +26,6 @@ from tilebase._kernels.dense import Half
 from tilebase.cluster.runs import Run
 from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
 from tilebase.dense.backends.bits import WORD, BitLayer, Bits, Job, paired, successors
-from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.index import Part, PerfectIndex
 from tilebase.dense.layers import RawLayer
 from tilebase.dense.plan import FILES, Plan
@@ -308,7 +307,7 @@ class CountPass:
         anything = Objective("longest")  # layers have no values
         self._layers = Onward(
             (self._spawned, self._slid), self._pool, not plan.waits, self._bits, index, self._files, anything,
-            make_backup(self.game, anything), DenseWork(),
+            make_backup(self.game, anything),
         )  # fmt: skip
         self._starts = self._by_sum(board for board, _ in self.game.starts())
         self._start_afters = self._by_sum(self.game.start_afters)

@@ -19,8 +19,6 @@ from tilebase.runtime.system import PAGE_BYTES
 
 Array = npt.NDArray[Any]
 
-SHARED_BOARDS = 1 << 25
-"""Layers of fewer boards are solved by the process that runs the pass: sharing them takes longer."""
 MOST_PATTERNS = 64
 MOST_CLASSES = 1 << 16
 """Sums of a part: an entry of a table has 16 bits for one."""

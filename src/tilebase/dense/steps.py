@@ -1,8 +1,7 @@
 """The steps of a layer as plain values, and how they are cut so that memory suffices.
 
 A `BlockStep` says which step is to be done for which blocks of boards, which blocks of which layers it
-reads, and where it writes.  It holds no memory and no files: a backend (`dense.backends.protocol`) does it
-in this process, and could in another one that sees the same files.
+reads, and where it writes.  It holds no memory and no files: a backend (`dense.backends.protocol`) does it.
 
 A layer in memory takes one of them for each step.  One that does not fit is cut into *batches*: ranges of
 sums of the top half for fold and rows, of the left half for columns.  The afterstates of a batch are in
@@ -46,8 +45,7 @@ class Range(NamedTuple):
     end: int
 
 
-NO_LIMIT = 1 << 62
-ALL = Range(0, NO_LIMIT)
+ALL = Range(0, 1 << 62)
 
 
 class Blocks(NamedTuple):
@@ -135,8 +133,7 @@ def _block_step(
 class Cut:
     """How a layer is cut into batches that fit into memory.
 
-    `boards` are as many as fit, each with one value.  With `parts`, there are about so many batches at least,
-    if the layer has so many sums of a half.  Raises `ResourceError`, which says how many bytes of
+    `boards` are as many as fit, each with one value.  Raises `ResourceError`, which says how many bytes of
     the `memory` are missing, if one batch or step has more.
 
     Attributes
@@ -148,55 +145,34 @@ class Cut:
     """
 
     def __init__(
-        self, sums: BlockSums, game: Game, total: int, *, boards: int, value_bytes: float, memory: int,
-        parts: int = 1,
-    ) -> None:  # fmt: skip
+        self, sums: BlockSums, game: Game, total: int, *, boards: int, value_bytes: float, memory: int
+    ) -> None:
         self._sums, self._total, self._boards = sums, total, boards
         self._value_bytes, self._memory = value_bytes, memory
         self._sizes = sums.boards(total)
         self._exponents = spawned(game, total)
         self._above = [sums.boards(total + 2**e) for e in self._exponents]
-        most, size = boards // 2, int(self._sizes.sum())
-        by_top, by_left = self._sizes.sum(axis=1), self._sizes.sum(axis=0)
-        self.tops = self._ranges(sums.tops, by_top, most, size // parts)
-        self.lefts = self._ranges(sums.lefts, by_left, most, size // parts)
+        self.tops = self._ranges(sums.tops, self._sizes.sum(axis=1), boards // 2)
+        self.lefts = self._ranges(sums.lefts, self._sizes.sum(axis=0), boards // 2)
         self._lefts_of = cache(self._within_top)
         for top in self.tops:  # does each fit?
             self._lefts_of(top)
 
-    @property
-    def batches(self) -> int:
-        """How many there are of the steps that have most."""
-        return max(len(self.tops), len(self.lefts))
-
     def steps(self) -> Iterator[BlockStep]:
         """Yield all steps of the layer, in the order in which they are to be done."""
         for top in self.tops:
-            yield from self.of_top(top)
+            for kind in (Step.FOLD, Step.ROWS):
+                for left in self._lefts_of(top):
+                    yield self._step(kind, Blocks(tops=top), Blocks(top, left))
         for left in self.lefts:
-            yield from self.of_left(left)
-
-    def of_top(self, top: Range) -> Iterator[BlockStep]:
-        """Yield the steps fold and rows of one batch."""
-        for kind in (Step.FOLD, Step.ROWS):
-            for left in self._lefts_of(top):
-                yield self._step(kind, Blocks(tops=top), Blocks(top, left))
-
-    def of_left(self, left: Range) -> Iterator[BlockStep]:
-        """Yield the step columns of one batch, one for each range of the top half's sum."""
-        need = self._sizes[:, within(self._sums.lefts, left)].sum(axis=1)
-        for top in self._ranges(self._sums.tops, need, self._boards - self._boards // 2):
-            yield self._step(Step.COLUMNS, Blocks(lefts=left), Blocks(top, left))
-
-    def share(self, blocks: Blocks) -> float:
-        """Return the share of the layer's boards that some blocks have."""
-        rows, columns = within(self._sums.tops, blocks.tops), within(self._sums.lefts, blocks.lefts)
-        return int(self._sizes[rows][:, columns].sum()) / max(int(self._sizes.sum()), 1)
+            need = self._sizes[:, within(self._sums.lefts, left)].sum(axis=1)
+            for top in self._ranges(self._sums.tops, need, self._boards - self._boards // 2):
+                yield self._step(Step.COLUMNS, Blocks(lefts=left), Blocks(top, left))
 
     def _step(self, kind: Step, batch: Blocks, blocks: Blocks) -> BlockStep:
-        return _block_step(
-            kind, self._exponents, self._total, batch, blocks, SHARES[kind] * self.share(blocks)
-        )
+        rows, columns = within(self._sums.tops, blocks.tops), within(self._sums.lefts, blocks.lefts)
+        part = int(self._sizes[rows][:, columns].sum()) / max(int(self._sizes.sum()), 1)
+        return _block_step(kind, self._exponents, self._total, batch, blocks, SHARES[kind] * part)
 
     def _within_top(self, top: Range) -> list[Range]:
         """Ranges of the left half's sum, one for each step fold and rows of a batch."""
@@ -218,8 +194,8 @@ class Cut:
             need = need + near + np.where(lefts[after] == lefts + step, near[after], 0)
         return self._ranges(lefts, need, self._boards - self._boards // 2)
 
-    def _ranges(self, sums: Array, need: Array, boards: int, wanted: int = NO_LIMIT) -> list[Range]:
-        """Ranges of sums that need at most so many boards, and about as many as wanted."""
+    def _ranges(self, sums: Array, need: Array, boards: int) -> list[Range]:
+        """Ranges of sums that need at most so many boards."""
         most = int(need.max(initial=0))
         if most > boards:
             short = 2 * int((most - boards) * self._value_bytes)
@@ -228,7 +204,6 @@ class Cut:
                 f"{self._memory / 2**30:.3g} GiB: give more memory, a smaller type of value, or lower "
                 "limits"
             )
-        boards = min(boards, max(most, wanted))
         ranges, begin, gathered = [], 0, 0
         for units, some in zip(sums.tolist(), need.tolist(), strict=True):
             if gathered + some > boards:

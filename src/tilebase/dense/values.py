@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.dense.backends.protocol import DenseWork, Layer
+from tilebase.dense.backends.protocol import Layer
 from tilebase.dense.layers import checksum_part, joined_checksum
 from tilebase.dense.tables import summaries
 from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, value_chunk
@@ -19,7 +19,6 @@ from tilebase.files.store import LayerStore, LayerWriter
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary, LayerSummary
-from tilebase.runtime.measured import working_time
 from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
@@ -58,8 +57,8 @@ class KeptValues:
         Of the values in memory.
     wanted:
         What is kept.
-    pool, work:
-        Who sums up and compresses, and what it cost.
+    pool:
+        Who sums up and compresses.
     """
 
     folder: Path
@@ -69,7 +68,6 @@ class KeptValues:
     dtype: np.dtype[Any]
     wanted: Wanted
     pool: Pool
-    work: DenseWork
 
     @cached_property
     def files(self) -> LayerStore:
@@ -125,11 +123,6 @@ class LayerValues:
         self._at = 0
         self._writer = kept.files.writer(total) if kept.wanted.files else None
 
-    @property
-    def wanted(self) -> bool:
-        """Whether the afterstates are summed up, written or checked."""
-        return any(self._kept.wanted)
-
     def __enter__(self) -> Self:
         return self
 
@@ -139,7 +132,7 @@ class LayerValues:
 
     def add(self, layer: Layer) -> None:
         """Take the next afterstates, in order."""
-        if not self.wanted:
+        if not any(self._kept.wanted):
             return
         piece = layer.summary()
         if piece is not None:
@@ -158,19 +151,6 @@ class LayerValues:
         if whole < len(values):
             self._rest = values[whole:].copy()
 
-    def take(
-        self, pieces: Iterable[ChunkSummary], chunks: Iterable[Chunk], parts: Iterable[tuple[int, int]]
-    ) -> None:
-        """Take the next afterstates, summed up, encoded and checked by others.
-
-        They are whole chunks but for the last.
-        """
-        self._pieces += pieces
-        self._parts += parts
-        for chunk in chunks:
-            assert self._writer is not None
-            self._writer.add(chunk)
-
     def _take(self, values: Array) -> None:
         """Sum up and write whole chunks, or the last piece: batches change neither sums nor files."""
         if self._kept.wanted.summaries:
@@ -181,7 +161,6 @@ class LayerValues:
             self._write(values, self._writer)
 
     def _write(self, values: Array, writer: LayerWriter) -> None:
-        since = working_time()
         objective = self._kept.objective
 
         def encode(at: int) -> Chunk:
@@ -190,7 +169,6 @@ class LayerValues:
         for chunk in self._kept.pool.map(encode, range(0, len(values), CHUNK_KEYS), ahead=16):
             writer.add(chunk)
         self._at += len(values)
-        self._kept.work.add("disk", since)
 
     def finish(self) -> LayerSummary | None:
         """Return the summary, if it was asked for; the layer is complete."""

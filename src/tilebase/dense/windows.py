@@ -15,7 +15,6 @@ the afterstates are in no file.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,7 +30,6 @@ from tilebase.dense.values import LayerValues, checksum_parts
 from tilebase.dense.workspace import Shares, Stored
 from tilebase.files import places
 from tilebase.game.game import Cells
-from tilebase.runtime.measured import working_time
 from tilebase.runtime.storage import part_path
 from tilebase.runtime.threads import Pool
 
@@ -58,19 +56,18 @@ class InWindows(Stored[BitLayer, RawLayer]):
             if kept is not None:
                 kept.add(layer)
             self._slide(layer, won, shares)
-            with self._disk():
-                states.create()
-                states.write_at(0, layer.data, self._pool.map)
-                # Not of the file, so that write errors are detected.
-                states.checksum = f"{joined_checksum(checksum_parts(layer.data, self._pool)):08x}"
-                states.rename(self._path(total))
+            states.create()
+            states.write_at(0, layer.data, self._pool.map)
+            # Not of the file, so that write errors are detected.
+            states.checksum = f"{joined_checksum(checksum_parts(layer.data, self._pool)):08x}"
+            states.rename(self._path(total))
         self._states[total] = states
 
     def _fold(self, afters: BitLayer, shares: Shares) -> None:
         """Afterstates: each exponent narrows them, the largest first."""
         exponents, way = self._bits.exponents(afters.total), -1 if self._bits.onward else 1
         if not exponents:
-            self._bits.fold_window({}, ALL, afters, self._work, shares.next(SHARES[Step.FOLD]))
+            self._bits.fold_window({}, ALL, afters, shares.next(SHARES[Step.FOLD]))
         last, end, of = np.empty(0, dtype=WORD), 0, -1
 
         def windows() -> Iterator[tuple[int, Range]]:
@@ -79,9 +76,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
                 words, more = self._bits.words(two=self._ahead), 1 << (exponent - 1)
                 if self._ahead:
                     words = min(words, max(above.size // PARTS, above.largest(more)))
-                ranges = above.cut(words, more)
-                self._count(above, len(ranges))
-                yield from ((exponent, sums) for sums in ranges)
+                yield from ((exponent, sums) for sums in above.cut(words, more))
 
         def read(memory: Memory, one: tuple[int, Range]) -> tuple[Range, dict[int, BitLayer]]:
             nonlocal last, end, of
@@ -103,22 +98,21 @@ class InWindows(Stored[BitLayer, RawLayer]):
             return sums, {exponent: layer}
 
         with self._bits.windows(two=self._ahead) as memory, Pool(1) as files:
-            for sums, states in self._waited(files.map(partial(read, memory), windows(), self._ahead)):
+            for sums, states in files.map(partial(read, memory), windows(), self._ahead):
                 share = SHARES[Step.FOLD] / len(exponents) * _part(afters.map.window(sums), afters.map)
-                self._bits.fold_window(states, sums, afters, self._work, shares.next(share))
+                self._bits.fold_window(states, sums, afters, shares.next(share))
                 states.clear()  # before memory for another window is asked for
 
     def _slide(self, layer: BitLayer, file: RawLayer, shares: Shares) -> None:
         """Replace afterstates by states; what columns win goes through a file if one window is too small."""
         columns = self._bits.by_left(layer.total)
         ahead = self._ahead and columns.size > self._bits.words(two=False)
-        *before, last = windows = [columns.window(sums) for sums in columns.cut(self._bits.words(two=ahead))]
-        self._count(columns, len(windows))
+        *before, last = [columns.window(sums) for sums in columns.cut(self._bits.words(two=ahead))]
 
         def slid(memory: Memory, window: Matrices) -> list[BitLayer]:
             won = self._bits.window(layer.total, window, memory)
             tell = shares.next(SHARES[Step.COLUMNS] * _part(window, columns))
-            self._bits.slide_window(layer, won, self._work, tell)
+            self._bits.slide_window(layer, won, tell)
             return [won]
 
         def write(here: list[BitLayer]) -> None:
@@ -137,40 +131,20 @@ class InWindows(Stored[BitLayer, RawLayer]):
                 pass
             (won,) = slid(memory, last)
             adding = ADDED if before else 0.0
-            self._bits.slide_rows(layer, won, self._work, shares.next(SHARES[Step.ROWS] - adding))
+            self._bits.slide_rows(layer, won, shares.next(SHARES[Step.ROWS] - adding))
             del won
-            there = self._waited(files.map(partial(read, memory), before, ahead))
+            there = files.map(partial(read, memory), before, ahead)
             for window, here in zip(before, there, strict=True):
                 share = adding * _part(window, columns)
-                self._bits.add_window(layer, here[0], self._work, shares.next(share))
+                self._bits.add_window(layer, here[0], shares.next(share))
                 here.clear()
         file.release()
-
-    def _waited(self, found: Iterator[T]) -> Iterator[T]:
-        """Yield what is found in files, and note the time until it is there."""
-        while True:
-            with self._disk():
-                one = next(found, None)
-            if one is None:
-                return
-            yield one
-
-    def _count(self, blocks: Matrices, windows: int) -> None:
-        """Note what a layer that is read above, or that is written, costs."""
-        self._work.batches = max(self._work.batches, windows)
-        self._work.least += WORD.itemsize * blocks.size
-
-    @contextmanager
-    def _disk(self) -> Iterator[None]:
-        since = working_time()
-        yield
-        self._work.add("disk", since)
 
     def _store(self, total: int, path: Path) -> RawLayer:
         return self._file(path, self._bits.by_top(total))
 
     def _file(self, path: Path, blocks: Matrices) -> RawLayer:
-        return RawLayer(path, blocks.size, WORD, self._work)
+        return RawLayer(path, blocks.size, WORD, self.moved)
 
     def value(self, total: int, board: Cells) -> int:
         word, bit = self._bits.place(self._bits.by_top(total), board)

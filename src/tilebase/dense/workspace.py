@@ -14,11 +14,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy.typing as npt
 
-from tilebase.dense.backends.protocol import Backend, DenseWork, L, Layer, Tell
+from tilebase.dense.backends.protocol import Backend, L, Layer, Tell
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import (
     DenseLayer,
     DiskStore,
+    Moved,
     RawLayer,
     change,
     checksum_of,
@@ -63,7 +64,7 @@ class Workspace(ABC, Generic[L, S]):
     """A backend, and the states of the last layers by sum: `InMemory`, `InFiles` and `windows.InWindows`.
 
     States of a sum above the highest layer have the value ``_above(sum)``; ``_discounted(values)`` are states
-    times the discount.
+    times the discount.  `moved` counts what goes through files.
     """
 
     def __init__(
@@ -73,13 +74,12 @@ class Workspace(ABC, Generic[L, S]):
         folder: Path,
         objective: Objective,
         backup: Backup,
-        work: DenseWork,
     ) -> None:
         self._backend, self._index, self._folder = backend, index, folder
         self._objective = objective
         self._above = partial(value_above, index.game, objective, backup)
         self._discounted = partial(discounted, objective, most=backup.won)
-        self._work = work
+        self.moved = Moved()
         self._sizes = index.sizes()
         self._states: dict[int, S] = {}
 
@@ -147,14 +147,14 @@ class InMemory(Workspace[L, L]):
 
     def load(self, total: int, crc: str) -> None:
         layer = self._backend.layer(Source("states", total))
-        file = self._file(states_path(self._folder, total, self.layout), layer, self._work)
+        file = self._file(states_path(self._folder, total, self.layout), layer)
         file.check(crc)
         layer.load(file.read_all())
         self._states[total] = layer
 
     def save(self, total: int) -> str:
         layer, path = self._states[total], states_path(self._folder, total, self.layout)
-        file = self._file(part_path(path), layer, DenseWork())
+        file = self._file(part_path(path), layer)
         data = layer.data  # a device copies them here each time
         with released_on_error(file):
             file.create()
@@ -166,9 +166,9 @@ class InMemory(Workspace[L, L]):
         """Return the bytes of the states of a sum."""
         return self._states[total].nbytes
 
-    def _file(self, path: Path, layer: L, work: DenseWork) -> RawLayer:
+    def _file(self, path: Path, layer: L) -> RawLayer:
         dtype = self._backend.dtype
-        return RawLayer(path, layer.nbytes // dtype.itemsize, dtype, work)
+        return RawLayer(path, layer.nbytes // dtype.itemsize, dtype, self.moved)
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         backend, exponents = self._backend, spawned(self._index.game, total)
@@ -179,14 +179,14 @@ class InMemory(Workspace[L, L]):
             nonlocal states
             if step.kind is Step.FOLD:
                 above = [self.layer(source.total) for source in step.reads]
-                backend.do(step, above, afters, self._work, tell)
+                backend.do(step, above, afters, tell)
                 kept.add(afters)
                 return
             if states is None:
                 if self._lean:
                     self.release_above(total + 2)
                 states = backend.layer(Source("states", total))
-            backend.do(step, [afters], states, self._work, tell)
+            backend.do(step, [afters], states, tell)
 
         try:
             do_steps(whole_steps(backend.steps, exponents, total), do, tell)
@@ -233,33 +233,34 @@ class Stored(Workspace[L, R]):
 class InFiles(Stored[D, DiskStore]):
     """Layers in files; one batch of afterstates at a time is in memory."""
 
+    # Of the layer in work: its files, what gets its afterstates, and the batch that is in memory.
+    _after_file: DiskStore
+    _state_file: DiskStore
+    _keep: Callable[[Layer], None]
+    _blocks: Blocks | None
+    _layer: D | None
+    _written: bool
+
     def __init__(self, plan: Plan, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._plan = plan
 
     def _store(self, total: int, path: Path) -> DiskStore:
-        return DiskStore(path, self._index.layer(total), self._backend.dtype, self._work)
+        return DiskStore(path, self._index.layer(total), self._backend.dtype, self.moved)
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         afters = self._store(total, part_path(self._folder / places.of_sum(total, "afterstates")))
         states = self._store(total, part_path(self._path(total)))
-        cut = self._plan.cut(self._index, total)
+        self._after_file, self._state_file, self._keep = afters, states, kept.add
+        self._blocks = self._layer = None
         with released_on_error(afters, states):
             afters.create()
             states.create()
-            batches = Batches(self._backend, self._read, (afters, states, states), kept.add, self._work)
-            do_steps(cut.steps(), batches.do, tell)
+            do_steps(self._plan.cut(self._index, total).steps(), self._do, tell)
+            self._layer = None  # its memory
             afters.release()
             states.rename(self._path(total))
         self._states[total] = states
-        self._count(total, cut.batches)
-
-    def _count(self, total: int, batches: int) -> None:
-        """Note what a layer cost."""
-        self._work.batches = max(self._work.batches, batches)
-        moved = (0, *(2**e for e in spawned(self._index.game, total)))
-        size = self._backend.dtype.itemsize
-        self._work.least += size * sum(self._sizes.get(total + more, 0) for more in moved)
 
     def _read(self, source: Source) -> D:
         if source.total in self._states:
@@ -271,30 +272,7 @@ class InFiles(Stored[D, DiskStore]):
     def discount(self, total: int) -> None:
         self._states[total].change(self._discounted)
 
-
-class Batches(Generic[D]):
-    """Works the steps of one layer whose values are in files; one batch of afterstates is in memory.
-
-    ``read(source)`` gives the states of a layer above.  `files` are those of the afterstates, of the states
-    after the step rows, and of the states: the last two may be the same.  `keep` gets each batch of
-    afterstates that was folded.
-    """
-
-    def __init__(
-        self,
-        backend: Backend[D],
-        read: Callable[[Source], D],
-        files: tuple[DiskStore, DiskStore, DiskStore],
-        keep: Callable[[Layer], None],
-        work: DenseWork,
-    ) -> None:
-        self._backend, self._read, self._keep, self._work = backend, read, keep, work
-        self._afters, self._rows, self._states = files
-        self._blocks: Blocks | None = None
-        self._layer: D | None = None
-        self._written = True
-
-    def do(self, step: BlockStep, tell: Tell) -> None:
+    def _do(self, step: BlockStep, tell: Tell) -> None:
         """Do a step.  Those of a batch follow each other."""
         if step.kind is Step.FOLD:
             self._fold(step, tell)
@@ -308,7 +286,7 @@ class Batches(Generic[D]):
             self._blocks, self._written = step.batch, False
         above = [self._read(source) for source in step.reads]
         part = self._backend.layer(step.writes)
-        self._backend.do(step, above, part, self._work, tell)
+        self._backend.do(step, above, part, tell)
         assert self._layer is not None
         self._layer.take(part)
 
@@ -317,18 +295,18 @@ class Batches(Generic[D]):
         if step.kind is Step.ROWS:
             part = self._backend.layer(step.writes)
         else:
-            part = self._rows.read(self._backend, step.writes)
-        self._backend.do(step, [afters], part, self._work, tell)
-        (self._rows if step.kind is Step.ROWS else self._states).write(part)
+            part = self._state_file.read(self._backend, step.writes)
+        self._backend.do(step, [afters], part, tell)
+        self._state_file.write(part)
 
     def _afterstates(self, source: Source) -> D:
         """Return the afterstates of a batch; those that were folded are written and kept first."""
         if self._layer is not None and not self._written:
-            self._afters.write(self._layer)
+            self._after_file.write(self._layer)
             self._keep(self._layer)
             self._written = True
         if self._blocks != source.blocks or self._layer is None:
             self._layer = None  # before memory for the next is asked for
-            self._layer = self._afters.read(self._backend, source)
+            self._layer = self._after_file.read(self._backend, source)
             self._blocks = source.blocks
         return self._layer

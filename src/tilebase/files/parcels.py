@@ -37,7 +37,7 @@ class ParcelWriter:
 
     def __init__(self, path: Path) -> None:
         self._target = path
-        self.nbytes = 0
+        self._nbytes = 0
         self._rows: list[tuple[int, int, int]] = []
 
     def __enter__(self) -> Self:
@@ -65,17 +65,17 @@ class ParcelWriter:
     def add(self, data: bytes | Array) -> None:
         """Append a parcel.  Raises `StorageError`."""
         raw = np.frombuffer(data, dtype=np.uint8) if isinstance(data, bytes) else data.view(np.uint8)
-        self._rows.append((self.nbytes, len(raw), checksum(raw)))
+        self._rows.append((self._nbytes, len(raw), checksum(raw)))
         self._put(raw)
         self._put(bytes(-len(raw) % 8))
 
     def _put(self, data: Any) -> None:
         with storage_errors(self._path):
             self._file.write(data)
-        self.nbytes += len(data)
+        self._nbytes += len(data)
 
     def _finish(self) -> None:
-        begin = self.nbytes
+        begin = self._nbytes
         index = np.array(self._rows, dtype="<u8").reshape(-1).view(np.uint8)
         self._put(index)
         self._put(np.array([begin, len(self._rows), checksum(index)], dtype="<u8").tobytes())

@@ -18,7 +18,7 @@ from tilebase.errors import UsageError
 from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted
 from tilebase.game.game import Game, check_is_game
 from tilebase.runtime.resources import Use
-from tilebase.sparse.forward import Work, count_in
+from tilebase.sparse.forward import count_in
 
 if TYPE_CHECKING:
     from tilebase.cluster.pieces import Executor
@@ -40,7 +40,6 @@ def count(
     keep: str = "counts",
     up_to: int | None = None,
     space: str = "reachable",
-    work: Callable[[Work], None] | None = None,
     cluster: str | Executor | None = None,
     **use: Unpack[Use],
 ) -> CountResult:
@@ -63,8 +62,6 @@ def count(
     space:
         ``"reachable"``, or ``"all"``: a pass over all boards, in bits, for games without other rules than
         2048.  It counts the same, and takes a fraction of the time where many boards are reachable.
-    work:
-        Called with the `Work` of a pass over the reachable boards at the end.
     cluster:
         Workers that do the large layers: ``"local:4"``, the address of a Dask scheduler, the name of its
         file, or an executor (docs/scale.md).  They must see the folder under the same name.  The files that
@@ -121,7 +118,7 @@ def count(
                 return _count_all(opened, run, up_to)
             begun = opened.journal.path.exists()
             with remembering() as done:
-                result = count_in(opened, run, up_to=up_to, work=work)
+                result = count_in(opened, run, up_to=up_to)
                 if not (begun or run.cluster):
                     done["count"] = count_work(game, result.total("states"), up_to)
             return result

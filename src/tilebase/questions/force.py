@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from tilebase._version import version as program_version
+from tilebase.cluster.runs import check_shared
 from tilebase.costs.estimate import WEEK, WORTH_TELLING, refuse_endless
 from tilebase.costs.passes import FIRST_PATIENCE, patience_for, search_seconds
 from tilebase.errors import ResourceError, UsageError
@@ -154,8 +155,7 @@ def force(
     again:
         Count the boards and wins of each layer of a dense pass again, by diagrams (`questions.again`).
     cluster:
-        Workers that do the large layers of a pass, as in `solve`, for the engines ``"dense"`` and
-        ``"reachable"``.
+        Workers that do the large layers, as in `solve`, for the engine ``"reachable"``.
     use:
         Memory, threads and the like: the keywords of `Use`.  `anyway` is for the pass or the diagrams named
         as `engine`; a search continues for `seconds`.
@@ -209,8 +209,7 @@ def check_ways(
     check_adversary(game)
     if engine is not None and engine not in ENGINES:
         raise UsageError(f"engine {engine!r} does not exist: choose one of {', '.join(ENGINES)}")
-    if cluster is not None and engine not in ("dense", "reachable"):
-        raise UsageError("workers share the layers of a pass: choose the engine dense or reachable")
+    check_shared(cluster, engine)
     if certificate is not None:
         if engine not in (None, "search", "diagrams"):
             raise UsageError("a certificate is made by the engines search and diagrams: leave the engine out")

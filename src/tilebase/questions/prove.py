@@ -60,7 +60,7 @@ def prove(
     folder:
         The folder of layers, to continue after an interruption.  None: a temporary folder.
     cluster:
-        Workers that do the large layers, as in `solve`.
+        Workers that do the large layers of reachable boards, as in `solve`.
     checksums:
         Fill `ProvedBound.layers`, in the space ``"all"``.  The checksums are the same on every machine: they
         are those of the values as bytes, in the order of `dense.index`.

@@ -136,8 +136,8 @@ NOTHING = Keep()
 def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
     """Return the space that solves a game: the one that is asked for, or for ``"auto"`` the one of less time.
 
-    A run that was begun in the folder keeps its space, and a table (`keep`) is of the reachable boards.  The
-    log says what was chosen, and why.
+    A run that was begun in the folder keeps its space, and a table (`keep`) is of the reachable boards, which
+    workers share, too.  The log says what was chosen, and why.
     """
     if ask.space != "auto":
         LOG.debug("solving on %s boards, as was asked or is usual for such games", ask.space)
@@ -147,7 +147,7 @@ def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
     if keep:
         LOG.info("solving the reachable boards: their table is smaller, and every command takes it")
         return "reachable"
-    return _faster(ask, run)
+    return _faster(ask, run) if run.cluster is None else "reachable"
 
 
 def _faster(ask: Ask, run: Run) -> str:

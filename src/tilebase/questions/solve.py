@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from tilebase.cluster.runs import Run, attached, run_in
+from tilebase.cluster.runs import Run, attached, check_shared, run_in
 from tilebase.costs import estimate
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import remembering
@@ -97,9 +97,9 @@ def solve(
         most 1.  The objective must have values from 0 to 1.  Each layer is pruned as soon as it is solved
         (`tables.pruning`).
     cluster:
-        Workers that do the large layers: ``"local:4"``, the address of a Dask scheduler, the name of its
-        file, or an executor (docs/scale.md).  They must see the folder under the same name.  The files that
-        are written are the same.
+        Workers that do the large layers of reachable boards: ``"local:4"``, the address of a Dask scheduler,
+        the name of its file, or an executor (docs/scale.md).  They must see the folder under the same name.
+        The files that are written are the same.
     use:
         Memory, threads and the like: the keywords of `Use`.
 
@@ -249,8 +249,7 @@ def _in_turn(ask: Ask, run: Run) -> tuple[Run, Run]:
 
 def _expected(ask: Ask, run: Run, keep: Keep) -> Callable[[Game], Estimate]:
     """Return what solving a game takes, as `solve` runs it."""
-    most = run if ask.space == "all" else run.most  # `dense.shared` plans its workers
-    most = estimate.within_disk(most, run.folder)
+    most = estimate.within_disk(run.most, run.folder)
     shared = run.cluster is not None
     return expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole, shared=shared)
 
@@ -327,9 +326,10 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> Estimate | None:
     """Return what solving takes; None on a device, and where it has come so far that nothing is refused.
 
     Raises `ResourceError` if it would take too long or too much memory or disk, `MissingExtraError` if there
-    is no device, `UsageError` if a pass over all boards does not know the rules.  The rate of a device is not
-    measured.
+    is no device, `UsageError` if a pass over all boards does not know the rules or has workers.  The rate of
+    a device is not measured.
     """
+    check_shared(run.cluster, ask.space)
     if ask.space == "all":
         from tilebase.dense.sizes import check_rules
 
@@ -337,8 +337,6 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> Estimate | None:
     if ask.on_device:
         from tilebase.dense.backends.cuda import cuda_library
 
-        if run.cluster is not None:
-            raise UsageError("workers of a cluster use no GPU: choose another space, or no cluster")
         cuda_library()  # refused before a folder is made
         return None
     if ask.space == "all":
@@ -356,10 +354,8 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> Estimate | None:
             yield f"the start alone needs {byte_text(int(alone.disk))} of disk: keep no table"
         yield from instead_of_solving(ask.game, ask.objectives, takes, fits)
 
-    allowed = run if ask.space == "all" else run.most
-    found = estimate.check(ask.game, takes, allowed, run.folder, others)
-    if ask.space != "all":
-        run.tell_if_idle(lambda: is_shared(ask.game))
+    found = estimate.check(ask.game, takes, run.most, run.folder, others)
+    run.tell_if_idle(lambda: is_shared(ask.game))
     return found
 
 
@@ -373,14 +369,14 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
     if keep.whole:
         _check_closed(game)
     boolean = all(one.is_boolean for one in ask.objectives)
-    index = PerfectIndex(game, open_only=boolean and not (keep.whole or run.cluster))
+    index = PerfectIndex(game, open_only=boolean and not keep.whole)
     positions = moved = 0
     layers: list[tuple[LayerSummary, ...]] = []
     checksums: list[tuple[tuple[int, int, str], ...]] = []
     values: list[Value] = []
     by_board: list[list[Value]] = []  # by_board[i]: the values of the start boards under objective i
     pages: dict[str, Pages] = {}
-    with RunFolder(path, Query(game, keep="counts")), attached(run.cluster, path):
+    with RunFolder(path, Query(game, keep="counts")):
         before = read_before(path, game, "all")
         # A new objective gets the layers that the table has.
         lowest = before.least_sum if before is not None else 0
@@ -390,7 +386,7 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
             # From a device all values would have to be fetched for their summaries.
             wanted = Wanted(keep.whole or (ask.summaries and not ask.on_device), keep.whole, ask.checksums)
             with DensePass(here, index, one, wanted=wanted, sums=sums, backend=ask.backend) as dense:
-                found = _passed(dense, ask, run)
+                found = _passed(dense, ask)
                 if keep.whole:
                     pages[one.label] = dense.pages
             left_out = {s: n for s, n in index.left_out.items() if s >= max(ask.least, min(found))}
@@ -398,7 +394,7 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
             positions = sum(dense.sizes[s] for s in solved) + sum(left_out.values())
             layers.append(tuple(_layers(solved, left_out)) if wanted.summaries else ())
             checksums.append(dense.checksums)
-            moved += dense.work.read + dense.work.written
+            moved += dense.bytes_moved
             if dense.complete:
                 rounding = Rounding(game, one)
                 values.append(rounding.start(dense.start()))
@@ -412,12 +408,12 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
     )
 
 
-def _passed(dense: DensePass, ask: Ask, run: Run) -> dict[int, LayerSummary | None]:
+def _passed(dense: DensePass, ask: Ask) -> dict[int, LayerSummary | None]:
     """Return the layers of a pass, and remember what it took if threads have done the whole of it."""
     begun = (dense.folder / places.SOLVED).exists()
     with remembering() as done:
         found = dense.run()
-        if not (begun or run.cluster or ask.on_device):
+        if not (begun or ask.on_device):
             done["bits" if dense.layout == "bits" else "pass"] = dense.worked(found)
     return found
 

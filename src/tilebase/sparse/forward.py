@@ -20,8 +20,7 @@ import math
 import threading
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -38,7 +37,6 @@ from tilebase.files.keys import JOB_CHUNKS, KEPT_JOBS, BoardCheck, StoredLayer, 
 from tilebase.files.run import KEEP, RunFolder, apart_of, count_lines, is_given_up, layers_before
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.notation import count_of
-from tilebase.runtime.measured import working_time
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import map_in_threads
@@ -70,19 +68,6 @@ Smaller ones, which take a tenth of a second to make again, survive a kill, but 
 """
 
 
-@dataclass
-class Work:
-    """The cost of a run: wall seconds by step, and deterministic counts of work."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    bytes_spilled: int = 0
-    flushes: int = 0
-
-    def add(self, step: str, since: float) -> None:
-        """Add the time since `since` to a step."""
-        self.seconds[step] = self.seconds.get(step, 0.0) + working_time() - since
-
-
 class ForwardPass:
     """One run of the forward pass in a folder; `count` is the public function."""
 
@@ -94,7 +79,6 @@ class ForwardPass:
         self.keep = folder.query.keep
         self.memory = run.memory
         self.threads = run.threads
-        self.work = Work()
         self._pace = Pace(run.progress, "states")
         self._compiled = CompiledGame(self.game)
         # How many layers the next one follows from: a spawn makes the sum larger by at most twice as much.
@@ -147,12 +131,6 @@ class ForwardPass:
             done = done and all(line["sum"] <= up_to for line in lines)
             lines = [line for line in lines if line["sum"] <= up_to]
         return counts_of(self.game, self.lookahead, lines, complete=done)
-
-    def cost(self) -> Work:
-        """Return the cost of the run so far."""
-        self.work.flushes = self._team.flushes
-        self.work.seconds["flush"] = self._team.flush_seconds
-        return self.work
 
     def close(self) -> None:
         """Stop the threads and release files and memory."""
@@ -312,13 +290,10 @@ class ForwardPass:
             counts = self._slide(total, indexed, states, afters)
             if self.game.start_afters and total in self._starts:
                 afters.add(indexed.rank(self._starts[total]))
-            since = working_time()
             size = self._write(total, indexed, afters, after_counts)
-            self.work.add("write", since)
         finally:
             states.discard()
             afters.discard()
-        self.work.bytes_spilled += states.spilled_bytes + afters.spilled_bytes
         return self._line(total, counts, after_counts), size
 
     def _line(self, total: int, counts: Array, after_counts: Array) -> dict[str, Any]:
@@ -332,7 +307,6 @@ class ForwardPass:
 
     def _make_shared(self, sharing: SharedCount, total: int, ranks: int) -> tuple[dict[str, Any], int]:
         """Make a layer as `_make` does, by workers."""
-        since = working_time()
         self._files, size = {}, 0
         self._storage = [NO_WORDS, NO_WORDS]
         near = [total - 2**exponent for exponent in self.game.spawn_exponents]
@@ -349,8 +323,6 @@ class ForwardPass:
         found = sharing.make(total, ranks, self.game_index.nbytes, sources, write, report)
         if found.afterstates.any():
             self._sources[total] = self._stored(total)
-        self.work.bytes_spilled += found.exchanged
-        self.work.add("shared", since)
         return self._line(total, found.counts, found.afterstates), size
 
     def _bit_sets(self, layer: LayerIndex) -> tuple[SpilledSet, SpilledSet]:
@@ -416,7 +388,6 @@ class ForwardPass:
 
     def _spawn(self, total: int, indexed: IndexedLayer, states: SpilledSet) -> None:
         """Mark the states of a layer: start states, and the states that spawns make of afterstates."""
-        since = working_time()
         if total in self._starts and not self.game.start_afters:
             states.add(indexed.rank(self._starts[total]))
         tasks: deque[MapTask] = deque()
@@ -428,7 +399,6 @@ class ForwardPass:
                     for job in range(source.jobs)
                 )
         self._team.map(tasks, states, lambda done: self._report(total, "spawn", 0.4 * done))
-        self.work.add("spawn", since)
 
     def _slide(self, total: int, indexed: IndexedLayer, states: SpilledSet, afters: SpilledSet) -> Array:
         """Mark the afterstates of a layer, window by window; return the counts of its states."""
@@ -441,7 +411,6 @@ class ForwardPass:
         for window in range(states.windows.count):
             if window:
                 states.advance()
-            since = working_time()
             ranges = states.ranges(maps.parts_of(states, self.threads, sizes.SMALL_PART))
             slides = [
                 SlideTask(self._compiled, indexed, begin, end, states, afters, self.lookahead)
@@ -453,7 +422,6 @@ class ForwardPass:
 
             self._team.map(deque(slides), afters, report)
             counts += sum(task.counts for task in slides)
-            self.work.add("slide", since)
         return counts
 
     # -- writing -----------------------------------------------------------------------------
@@ -552,7 +520,6 @@ def count_in(
     run: Run,
     *,
     up_to: int | None = None,
-    work: Callable[[Work], None] | None = None,
     written: dict[int, str] | None = None,
     apart: int = 0,
 ) -> CountResult:
@@ -566,8 +533,6 @@ def count_in(
         result = forward_pass.run(up_to)
     finally:
         forward_pass.close()
-    if work is not None:
-        work(forward_pass.cost())
     if written is not None:
         written.update(forward_pass.written)
     return result

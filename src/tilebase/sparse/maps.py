@@ -22,7 +22,6 @@ from tilebase._kernels import forward
 from tilebase._kernels.arguments import Array, BoardRules, Marks, Recent, Scratch, Target
 from tilebase._kernels.packed import packed
 from tilebase.game.compiled import CompiledGame
-from tilebase.runtime.measured import working_time
 from tilebase.runtime.threads import Pool, drain
 from tilebase.sparse.index import IndexedLayer
 from tilebase.sparse.sizes import PAGE_BYTES
@@ -207,8 +206,6 @@ class Team:
     def __init__(self, threads: int) -> None:
         self.workers = [Worker() for _ in range(threads)]
         self.pool = Pool(threads)
-        self.flushes = 0
-        self.flush_seconds = 0.0
 
     def close(self) -> None:
         """Stop the threads and release the arenas."""
@@ -264,7 +261,6 @@ class Team:
 
     def _flush(self, target: BitSet) -> None:
         """Move all offsets from the arenas into the set."""
-        since = working_time()
         arenas = [worker.arena for worker in self.workers]
         views = list(self.pool.map(lambda arena: arena.by_block(target.windows.blocks), arenas))
         if target.windows.count > 1:
@@ -284,8 +280,6 @@ class Team:
             pass
         for arena in arenas:
             arena.reset(target.windows.blocks)
-        self.flushes += 1
-        self.flush_seconds += working_time() - since
 
 
 def listed(indexed: IndexedLayer, boards: BitSet, span: tuple[int, int], codes: int) -> tuple[Array, Array]:

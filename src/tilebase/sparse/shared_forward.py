@@ -121,8 +121,8 @@ class CountJob(PassJob):
             found.add(indexed.rank(self.starts[piece.total]))
         return found
 
-    def _spawn(self, piece: Piece, indexed: IndexedLayer, worker: Worker, file: ParcelWriter) -> int:
-        """Put a tile on the afterstates in some chunks; the bytes that were written."""
+    def _spawn(self, piece: Piece, indexed: IndexedLayer, worker: Worker, file: ParcelWriter) -> None:
+        """Put a tile on the afterstates in some chunks."""
         (name,) = piece.reads
         before = places.sum_of(name)
         exponent = (piece.total - before).bit_length() - 1
@@ -142,12 +142,11 @@ class CountJob(PassJob):
             states,
         )
         file.add(b"")
-        return file.nbytes
 
     def _slide(
         self, piece: Piece, indexed: IndexedLayer, worker: Worker, file: ParcelWriter
-    ) -> tuple[Array, int, int]:
-        """Slide the states of a window: their counts, how many there are, and the bytes written."""
+    ) -> tuple[Array, int]:
+        """Slide the states of a window: their counts, and how many there are."""
         states = self._window(piece, worker, starts=not self.game.start_afters)
         span, ended = (states.first_rank, states.last_rank), self.game.ended(piece.total)
         keys = np.zeros(0, dtype=np.uint64)
@@ -162,20 +161,20 @@ class CountJob(PassJob):
             worker.send([task], afters)
             counts = task.counts
         file.add(keys)
-        return counts, len(keys), file.nbytes
+        return counts, len(keys)
 
     def _unite(
         self, piece: Piece, indexed: IndexedLayer, worker: Worker, file: ParcelWriter
-    ) -> tuple[Array, int, int]:
-        """List the afterstates of a window: counts by largest exponent, how many, and the bytes written."""
+    ) -> tuple[Array, int]:
+        """List the afterstates of a window: counts by largest exponent, and how many."""
         afters = self._window(piece, worker, starts=bool(self.game.start_afters))
         span = afters.first_rank, afters.last_rank
         keys, counts = listed(indexed, afters, span, self.game.bounds.code + 1)
         file.add(keys)
-        return counts, len(keys), file.nbytes
+        return counts, len(keys)
 
-    def _encode(self, piece: Piece, file: ParcelWriter) -> int:
-        """Encode the keys [begin, end) of those that the files hold one after the other; bytes written."""
+    def _encode(self, piece: Piece, file: ParcelWriter) -> None:
+        """Encode the keys [begin, end) of those that the files hold one after the other."""
         parts = []
         for name in piece.reads:
             with ParcelFile(self.folder / name) as source:
@@ -184,7 +183,6 @@ class CountJob(PassJob):
         for chunk in chunks:
             file.add(chunk.frames[0])
         file.add(np.array([(chunk.first, chunk.boards) for chunk in chunks], dtype=ROW))
-        return file.nbytes
 
 
 class SharedCount:
@@ -273,8 +271,6 @@ class SharedSteps:
     ----------
     counts, afterstates:
         Counts of the states as in `_kernels.forward`, and of the afterstates by largest exponent.
-    exchanged:
-        Bytes that workers handed to each other.
     """
 
     def __init__(
@@ -284,7 +280,6 @@ class SharedSteps:
         self.names: set[str] = set()
         codes = shared.game.bounds.code + 1
         self.counts, self.afterstates = np.zeros((codes, 5), np.int64), np.zeros(codes, np.int64)
-        self.exchanged = 0
 
     def _piece(self, step: str, number: int, begin: int, end: int, reads: Sequence[str]) -> Piece:
         name = f"{self._shared.executor.exchange.name}/{places.exchanged(self._total, step, number)}"
@@ -316,7 +311,8 @@ class SharedSteps:
             self._piece("spawn", number, begin, end, [name])
             for number, (name, begin, end) in enumerate(spans)
         ]
-        self.exchanged += sum(self._map("spawn", pieces))
+        for _ in self._map("spawn", pieces):
+            pass
         return [piece.writes for piece in pieces]
 
     def by_window(
@@ -325,9 +321,8 @@ class SharedSteps:
         """Slide states or list afterstates, and count them; also returns how many keys each window keeps."""
         pieces = [self._piece(step, window, window, window + 1, reads) for window in range(windows)]
         kept = []
-        for found, keys, nbytes in self._map(step, pieces):
+        for found, keys in self._map(step, pieces):
             counts += found
-            self.exchanged += nbytes
             kept.append(keys)
         return [piece.writes for piece in pieces], kept
 

@@ -188,7 +188,6 @@ class SpilledSet(BitSet):
         """`storage`: zeroed uint64 words; a window has as many blocks as they can hold."""
         windows = Windows(size, len(storage) // Windows(size).block_words)
         super().__init__(windows, 0, storage, Mailbox(), direct=direct)
-        self.spilled_bytes = 0
         self._path = folder / f".{name}.spill"
         self._received: ParcelFile | None = None
         self._later = NO_WORDS  # ranks in later windows that `add` was given
@@ -207,9 +206,7 @@ class SpilledSet(BitSet):
         """Spill the ranks of later windows.  Raises `StorageError`."""
         if self.file is None:
             self.file = ParcelWriter(self._path).__enter__()
-        before = self.file.nbytes
         super().send(arena, pages)
-        self.spilled_bytes += self.file.nbytes - before
 
     def advance(self) -> None:
         """Read the next window into memory.  The caller must have cleared the present one.

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tilebase._kernels import bits as kernels
 from tilebase._kernels import matrices, vectors
 from tilebase._kernels.packed import packed
-from tilebase.dense.backends.protocol import DenseWork, Tell
+from tilebase.dense.backends.protocol import Tell
 from tilebase.dense.backends.threads import JobRunner, packed_spawns
 from tilebase.dense.index import Part
 from tilebase.dense.layers import Memory
@@ -200,9 +200,7 @@ class Bits:
 
         return sum(self._pool.map(count, range(len(self._scratch))))
 
-    def do(
-        self, step: BlockStep, reads: Sequence[BitLayer], writes: BitLayer, work: DenseWork, tell: Tell
-    ) -> None:
+    def do(self, step: BlockStep, reads: Sequence[BitLayer], writes: BitLayer, tell: Tell) -> None:
         units = self._rules.index.units(step.total)
         columns = self.by_left(step.total)
         blocks = columns if step.kind is Step.COLUMNS else writes.map
@@ -213,33 +211,31 @@ class Bits:
             by_left = packed(matrices.Matrices(writes.words, columns.at, columns.wide))
             slide = self._columns if step.kind is Step.COLUMNS else self._rows
             do = slide(units, afters.arrays, by_left)
-        self._runner.run(step.kind.value, do, blocks.jobs(), work, tell)
+        self._runner.run(do, blocks.jobs(), tell)
         if step.kind is Step.ROWS:  # the states were written where the afterstates had been
             (afters,) = reads
             afters.words, writes.words = writes.words, afters.words
 
-    def fold_window(
-        self, states: dict[int, BitLayer], sums: Range, afters: BitLayer, work: DenseWork, tell: Tell
-    ) -> None:
+    def fold_window(self, states: dict[int, BitLayer], sums: Range, afters: BitLayer, tell: Tell) -> None:
         """Fold spawns of one exponent, or of none, on the afterstates whose top halves have some sums.
 
         Its states are a window with these sums and those that the spawns lead to.  The largest exponent comes
         first.
         """
         do = self._fold(afters.total, states, afters)
-        self._runner.run(Step.FOLD.value, do, afters.map.window(sums).jobs(), work, tell)
+        self._runner.run(do, afters.map.window(sums).jobs(), tell)
 
-    def slide_window(self, afters: BitLayer, won: BitLayer, work: DenseWork, tell: Tell) -> None:
+    def slide_window(self, afters: BitLayer, won: BitLayer, tell: Tell) -> None:
         """Write to a window by the left half which of its states some slide along columns wins."""
         do = self._columns(afters.map.units, afters.arrays, won.arrays)
-        self._runner.run(Step.COLUMNS.value, do, won.map.jobs(), work, tell)
+        self._runner.run(do, won.map.jobs(), tell)
 
-    def slide_rows(self, afters: BitLayer, won: BitLayer, work: DenseWork, tell: Tell) -> None:
+    def slide_rows(self, afters: BitLayer, won: BitLayer, tell: Tell) -> None:
         """Replace afterstates by the states that slides along rows win, or columns, in a window of `won`."""
         do = self._rows(afters.map.units, afters.arrays, won.arrays)
-        self._runner.run(Step.ROWS.value, do, afters.map.jobs(), work, tell)
+        self._runner.run(do, afters.map.jobs(), tell)
 
-    def add_window(self, states: BitLayer, won: BitLayer, work: DenseWork, tell: Tell) -> None:
+    def add_window(self, states: BitLayer, won: BitLayer, tell: Tell) -> None:
         """Add to the states those that slides along columns win, in another window."""
         (top, bottom), (_, right), mirrors = self._halves, self._across, self._mirrors[0]
         units, layer, by_left = states.map.units, states.arrays, won.arrays
@@ -247,7 +243,7 @@ class Bits:
         def join(job: Array, scratch: matrices.MatrixScratch) -> None:
             kernels.join_columns(job, units, top, bottom, right, mirrors, by_left, layer, scratch)
 
-        self._runner.run(Step.ROWS.value, join, states.map.jobs(), work, tell)
+        self._runner.run(join, states.map.jobs(), tell)
 
     def _fold(self, total: int, states: dict[int, BitLayer], afters: BitLayer) -> Job:
         """Afterstates: won if all spawns are, and those of the exponents above if any are missing.

@@ -26,7 +26,7 @@ from numba import config
 
 from tilebase._kernels.backup import DivideBound, TruncateBound
 from tilebase._kernels.dense import Array, Half, Values
-from tilebase.dense.backends.protocol import DenseWork, Tell
+from tilebase.dense.backends.protocol import Tell
 from tilebase.dense.index import LayerMap
 from tilebase.dense.layers import DenseLayer, Memory, layers_above
 from tilebase.dense.steps import Blocks, BlockStep, Source, Step
@@ -190,7 +190,6 @@ class Cuda:
         self._memory = None if largest is None else self._buffers(largest)
         self._maps = lru_cache(maxsize=4)(self._map)
         self._listed: dict[int, Future[Listed]] = {}
-        self._times: list[tuple[str, Any, Any]] = []
 
     def _put(self, value: Any) -> Any:
         """Return the same with all its arrays on the device."""
@@ -248,43 +247,29 @@ class Cuda:
         with self._working():
             return DeviceLayer(where, memory, self._front)
 
-    def do(
-        self, step: BlockStep, reads: Sequence[DeviceLayer], writes: DeviceLayer, work: DenseWork, tell: Tell
-    ) -> None:
+    def do(self, step: BlockStep, reads: Sequence[DeviceLayer], writes: DeviceLayer, tell: Tell) -> None:
         """Do a step.  Of a whole layer, all slides are done along rows and columns at once."""
         whole = step.batch == step.writes.blocks == Blocks()
         if step.kind is Step.FOLD:
-            self._count(work)
+            with self._working():
+                self._cuda.synchronize()  # what failed of the layers before is said here
             parts, spawns = self._folding if reads else self._ended
             ups, backup = layers_above(spawns, reads, writes), self._backup
             start = backup.ended if self._rules.game.ended(step.total) else backup.start
             arguments = (parts, ups, backup.adds, backup.finish, start, writes.arrays)
-            self._launch(step, self._kernels.fold, writes, *arguments)
+            self._launch(self._kernels.fold, writes, *arguments)
         elif not whole or step.kind is Step.ROWS:
             along = [whole or step.kind is kind for kind in SLIDES]
             (afters,) = reads
             arguments = (*along, self._folding.parts, *self._sides.values(), afters.arrays, writes.arrays)
-            self._launch(step, self._kernels.slide, writes, *arguments)
+            self._launch(self._kernels.slide, writes, *arguments)
         tell(1.0)
 
-    def _launch(self, step: BlockStep, kernel: Any, writes: DeviceLayer, *arguments: Any) -> None:
+    def _launch(self, kernel: Any, writes: DeviceLayer, *arguments: Any) -> None:
         """Let the device begin a kernel; it works while this process goes on."""
         size = writes.map.size
         if not size:
             return
         with self._working():
-            since, until = (self._cuda.event() for _ in range(2))
-            since.record()
             threads = self._kernels.THREADS
             kernel[-(-size // (threads * self._kernels.SPAN)), threads](writes.blocks, size, *arguments)
-            until.record()
-        self._times.append((step.kind.value, since, until))
-
-    def _count(self, work: DenseWork) -> None:
-        """Wait for the device, and count what it did."""
-        with self._working():
-            self._cuda.synchronize()
-            for step, since, until in self._times:
-                seconds = since.elapsed_time(until) / 1000
-                work.seconds[step] = work.seconds.get(step, 0.0) + seconds
-        self._times = []

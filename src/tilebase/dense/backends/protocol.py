@@ -1,13 +1,8 @@
-"""The protocol of backends of the dense passes, and the cost of a pass.
-
-Workers on other machines use `threads.Threads` (`dense.shared`): a `BlockStep` is a plain value that
-names what is read and written.
-"""
+"""The protocol of backends of the dense passes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -15,7 +10,6 @@ import numpy.typing as npt
 
 from tilebase.dense.steps import BlockStep, Source, Step
 from tilebase.objectives.results import ChunkSummary
-from tilebase.runtime.measured import working_time
 
 Array = npt.NDArray[Any]
 Tell = Callable[[float], None]
@@ -73,46 +67,9 @@ class Backend(Protocol[L]):
     def layer(self, source: Source) -> L:
         """Return the memory for some blocks of a layer, with anything in it.  Raises `ResourceError`."""
 
-    def do(self, step: BlockStep, reads: Sequence[L], writes: L, work: DenseWork, tell: Tell) -> None:
+    def do(self, step: BlockStep, reads: Sequence[L], writes: L, tell: Tell) -> None:
         """Do a step: `reads` and `writes` are the layers that it names, in their order.
 
         After the first of the steps rows and columns, `writes` belongs to the backend until it has done the
         other one with the same layers.
         """
-
-
-@dataclass
-class DenseWork:
-    """What a dense pass cost.
-
-    Attributes
-    ----------
-    seconds:
-        By step: tables, fold, rows, columns, disk.
-    boards:
-        Boards solved.
-    read, written:
-        Bytes of layers from and to files, checkpoints in memory aside.
-    least:
-        Bytes that had to be read and written if W[s] never left memory: both layers above read
-        once, one written.
-    batches:
-        The most batches that a layer was cut into.
-    """
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    boards: int = 0
-    read: int = 0
-    written: int = 0
-    least: int = 0
-    batches: int = 1
-
-    def include(self, other: DenseWork) -> None:
-        """Add what some steps cost, in CPU seconds of their workers."""
-        for step, seconds in other.seconds.items():
-            self.seconds[step] = self.seconds.get(step, 0.0) + seconds
-        self.read, self.written = self.read + other.read, self.written + other.written
-
-    def add(self, step: str, since: float) -> None:
-        """Charge the time since `since` to a step."""
-        self.seconds[step] = self.seconds.get(step, 0.0) + working_time() - since

@@ -13,13 +13,12 @@ import numpy.typing as npt
 
 from tilebase._kernels import dense as kernels
 from tilebase._kernels.packed import packed
-from tilebase.dense.backends.protocol import DenseWork, Tell
+from tilebase.dense.backends.protocol import Tell
 from tilebase.dense.layers import DenseLayer, Memory, layers_above
 from tilebase.dense.sizes import TILE, scratch_boards
 from tilebase.dense.steps import BlockStep, Source, Step
 from tilebase.dense.tables import AllSpawns, DenseRules, Folding, tasks, tops
 from tilebase.objectives.encoding import FIRST, Backup
-from tilebase.runtime.measured import working_time
 from tilebase.runtime.threads import Pool, drain
 
 Array = npt.NDArray[Any]
@@ -32,11 +31,8 @@ class JobRunner(Generic[S]):
     def __init__(self, pool: Pool, scratch: Sequence[S]) -> None:
         self._pool, self._scratch = pool, scratch
 
-    def run(
-        self, step: str, do: Callable[[Array, S], None], jobs: list[Array], work: DenseWork, tell: Tell
-    ) -> None:
+    def run(self, do: Callable[[Array, S], None], jobs: list[Array], tell: Tell) -> None:
         """Do all jobs of a step."""
-        since = working_time()
         if len(jobs) == 1:
             do(jobs[0], self._scratch[0])
         elif jobs:
@@ -46,7 +42,6 @@ class JobRunner(Generic[S]):
                 drain(waiting, lambda job: do(job, scratch), stop)
 
             self._pool.together(work_with, self._scratch, tell=lambda: tell(1 - len(waiting) / len(jobs)))
-        work.add(step, since)
 
 
 class Threads:
@@ -81,9 +76,7 @@ class Threads:
         index = self._rules.index
         return DenseLayer(index.layer(source.total, source.mask(index)), self._backup, self._memory)
 
-    def do(
-        self, step: BlockStep, reads: Sequence[DenseLayer], writes: DenseLayer, work: DenseWork, tell: Tell
-    ) -> None:
+    def do(self, step: BlockStep, reads: Sequence[DenseLayer], writes: DenseLayer, tell: Tell) -> None:
         if step.kind is Step.FOLD:
             do = self._fold(step, reads, writes)
         else:
@@ -93,7 +86,7 @@ class Threads:
         sizes, mask = self._sizes(step.total), step.writes.mask(index)
         here = sizes if mask is None else np.where(mask, sizes, 0)
         jobs = tasks(index, here, by_columns=step.kind is Step.COLUMNS)
-        self._runner.run(step.kind.value, do, jobs, work, tell)
+        self._runner.run(do, jobs, tell)
 
     def _fold(
         self, step: BlockStep, above: Sequence[DenseLayer], afters: DenseLayer
