@@ -217,7 +217,7 @@ class Review:
 
     @property
     def drops(self) -> list[ReviewedMove]:
-        """The slides that lost most, at most ten, the largest loss first; none of which the loss is ≈ 0."""
+        """The slides that lost most, at most ten, the largest loss first.  None lost ≈ 0."""
         lost = [move for move in self.moves if move.loss and move.loss >= NEGLIGIBLE * move.of]
         return sorted(lost, key=lambda move: (-(move.loss or 0), move.number))[:MOST_DROPS]
 
