@@ -290,6 +290,9 @@ def test_batches_of_any_shape(game, solved):
     assert np.isnan(found.value).tolist() == [False, True]
     assert not found.allowed[1].any()
     assert np.isnan(arrays.probe_after(played[1]))
+    assert np.isnan(arrays.probe(game.format(played[1].ravel())).value)
+    with pytest.raises(MissingBoardError, match=r"board 1 is not in .*: it is won"):
+        arrays.probe(played, missing="raise")
     with pytest.raises(UsageError, match="must hold"):
         arrays.probe(played[1] + 1)
     assert np.isnan(arrays.probe_after(arrays.game.empty_board))

@@ -217,7 +217,8 @@ def test_values_are_drawn_of_as_many_states_as_are_allowed(tmp_path: Path, print
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tilebase.cli.export.DRAWN", 20)
         asked = f"export graph 2x2 16 -o {tmp_path / 'a.svg'}"
-        refused(f"{asked} --values".split(), 2, "has more than 20 live states")
+        for option in ("--values", "--group"):
+            refused(f"{asked} {option}".split(), 2, "has more than 20 live states")
         assert ": 35 states" in printed(f"{asked} --values --max-states 35")
         assert ", 1 action," in printed(f"{asked} --board 0,2/2,0")
 

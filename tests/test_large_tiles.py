@@ -244,6 +244,7 @@ def test_equal_large_tiles(solved: Callable[..., Path]) -> None:
         assert apart.value == table.probe("2,2,0/0,0,x/2,x,x").value
         assert table.probe("2,2,0/0,0,64/2,64,128").notes == (equal,)
         assert table.probe("2,2,0/0,0,64/2,32,128").notes == ()
+        assert table.probe("0,0,2/0,0,128/2,64,64").refused["right"] == "would merge large tiles"
 
 
 def test_a_real_board_takes_at_most_four_times_an_ordinary_probe(solved: Callable[..., Path]) -> None:

@@ -39,8 +39,11 @@ def test_a_network_learns(example, tmp_path, capsys, monkeypatch):
 
 
 def test_what_is_wrong_is_said(example, capsys, tmp_path):
-    assert example.main(["3x3", "3", "-o", str(tmp_path / "x.svg")]) == 2
-    assert capsys.readouterr().err.startswith("error: ")
+    solve(Game("2x2", 8), table=tmp_path / "x.table")
+    for board, why in (("2x2", "a table of 2x2"), ("3x4", "3x4 has no tuples"), ("L9", "mean LL or L3")):
+        assert example.main([board, "16", "-o", str(tmp_path / "x.svg")]) == 2
+        assert why in capsys.readouterr().err
+    assert example.game_of("L3", 32).unmergeable
 
 
 def test_reference_agents(example, capsys, monkeypatch):

@@ -733,6 +733,7 @@ def test_a_game_is_shown_where_the_table_knows_it(visit, served, tables, tmp_pat
     assert page.locator(".moves .gap").all_inner_texts() == [
         "Moves 1 to 1,000 are not in the table", "Moves 1,041 to 1,584 are not in the table",
     ]  # fmt: skip
+    expect(page.locator(".mark")).to_have_count(page.locator(".drops button").count())
     page.locator(".drops button").last.click()  # of each loss, the row is seen in the list
     number = found["drops"][4]
     words = words_of(found["moves"][number - 1]["board"])
@@ -818,8 +819,8 @@ def test_why_a_slide_is_not_judged(visit: Open, lines: list[str], row: str, sent
     page.get_by_role("button", name="Play from here").click()
     ready(page)
     if "equal" in sentence:
-        expect(page.locator(".notes")).to_contain_text(sentence)
-        assert page.locator(".slide .loss").all_inner_texts() == ["best", "best", "breaks the formation", ""]
+        expect(page.locator(".problem")).to_contain_text(sentence[1:])
+        assert page.locator(".slide .loss").all_inner_texts() == ["", "", "breaks the formation", ""]
         page.keyboard.press("ArrowDown")
         expect(page.locator(".verdict")).to_have_text(f"Down is not judged: l{sentence[1:]}")
         assert page.locator(".drops").count() == 0
@@ -963,6 +964,8 @@ def test_a_real_board_of_a_formation(visit: Open, tables: Path) -> None:
     with open_table(tables / "44-32") as formation_table:
         answer = formation_table.probe(real)
     expect(page.locator(".notes")).to_contain_text("Large tiles: 512, 512, 1024")
+    expect(page.locator(".problem")).to_contain_text("Do not trust these values: large tiles are equal (2 of")
+    expect(page.locator(".slide.best")).to_have_count(0)
     words = [f"{word}, goal cell" if at % 4 == 1 else word for at, word in enumerate(words_of(real))]
     assert shown(page) == words
     expect(page.locator(".goal")).to_have_count(4)
@@ -1135,6 +1138,9 @@ def test_a_win_that_is_not_certain_is_nowhere_100_percent(visit: Open, play: Ope
                 assert not re.fullmatch(r"1|100(\.0)? %", text), (query, text)
     page = play("32,32,4/2,8,2/4,2,4")  # left and right win
     expect(page.locator(".headline strong")).to_have_text("100 %")
+    page = visit(REVIEW.format("3x3-64"))
+    review(page, f"{LIKELY}\n32,16,16/2,8,2/4,2,4\n32,32,4/2,8,2/4,2,4")
+    expect(page.locator(".chart .tick text").last).to_have_text("100 %")
 
 
 VALUES = (

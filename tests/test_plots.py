@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import cached_oracle as oracle
-from tilebase import Game, bound
+from tilebase import Game, bound, count, formation
 from tilebase._version import version
 from tilebase.bdd.strategies import Line, Method
 from tilebase.cli import main
@@ -122,6 +122,8 @@ def test_a_picture_says_what_it_shows(tmp_path: Path) -> None:
     words = comments(tmp_path / "counts.svg")
     assert "states up to symmetry up to sum 202 -->" in words
     assert "decided within one move" in words
+    plot_counts(count(formation("44").game(8)), tmp_path / "counts.svg")
+    assert "<!-- formation 44 to 8: " in comments(tmp_path / "counts.svg")
 
 
 @pytest.mark.parametrize("kind", ["stacked", "lines"])

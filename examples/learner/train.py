@@ -18,6 +18,7 @@ from pathlib import Path
 from ntuples import Network
 
 from tilebase import Game, Table, TilebaseError, formation, open_table, solve
+from tilebase.errors import UsageError
 from tilebase.policies import judge
 from tilebase.simulator import Simulator
 
@@ -29,14 +30,17 @@ TESTS = 20_000  # games in which the win rate is measured
 
 def game_of(board: str, goal: int) -> Game:
     """The game of a board or of a formation."""
-    return formation(board).game(goal) if board.isdecimal() else Game(board, goal)
+    return Game(board, goal) if "x" in board else formation(board).game(goal)
 
 
 def opened(game: Game, folder: Path) -> Table:
-    """The table of a game, solved if it is not there."""
+    """The table of a game, solved if it is not there.  Raises `UsageError` if that of another game is."""
     if not folder.exists():
         solve(game, table=folder)
-    return open_table(folder)
+    table = open_table(folder)
+    if table.game != game:
+        raise UsageError(f"{folder} is a table of {table.game}: choose another picture, or delete the table")
+    return table
 
 
 def win_rate(network: Network) -> float:
@@ -47,9 +51,9 @@ def win_rate(network: Network) -> float:
     return float(games.won.mean())
 
 
-def train(table: Table, checkpoints: list[int]) -> list[dict[str, float]]:
+def train(network: Network, table: Table, checkpoints: list[int]) -> list[dict[str, float]]:
     """Train, and return what was measured at each checkpoint."""
-    network, games = Network(table.game), Simulator(table.game, GAMES)
+    games = Simulator(table.game, GAMES)
     curve: list[dict[str, float]] = []
     done, ended, seconds = 0, 0, 0.0
     for checkpoint in checkpoints:
@@ -115,9 +119,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--slides", type=int, nargs="+", default=CHECKPOINTS, help="slides at checkpoints")
     given = parser.parse_args(arguments)
     try:
-        game = game_of(given.board, given.goal)
-        with opened(game, given.output.with_suffix(".table")) as table:
-            curve = train(table, given.slides)
+        network = Network(game_of(given.board, given.goal))
+        with opened(network.game, given.output.with_suffix(".table")) as table:
+            curve = train(network, table, given.slides)
             draw(curve, float(table.value), f"{given.board} to {given.goal}", given.output)
     except TilebaseError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -275,7 +275,7 @@ class Simulator:
         given = np.asarray(actions)
         if given.dtype.kind not in "iu" or given.shape != (len(self),):
             raise UsageError(
-                f"actions must be {len(self)} whole numbers, not an array {list(given.shape)} of "
+                f"actions must be an array [{len(self)}] of whole numbers, not {list(given.shape)} of "
                 f"{given.dtype}"
             )
         if given.min() < 0 or given.max() >= len(self.actions):

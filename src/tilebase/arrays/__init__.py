@@ -20,7 +20,7 @@ array([[[3, 3],
 
 A board is the same in every call: an array of the shape of the game, or of all cells in one row.  A batch of
 boards has any axes in front, and what is returned has the same.  `ENCODINGS` says how a cell is written.
-Actions are numbered in the order of ``game.directions``: left, right, up, down, and in a box back and front.
+Actions are numbered in the order of ``game.directions``: left, right, up, down, and in a box front and back.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -21,11 +22,11 @@ from tilebase._kernels.lookup import (
 )
 from tilebase._kernels.packed import packed
 from tilebase._kernels.play import REFUSED, WINS, slide_all
-from tilebase.errors import UsageError
+from tilebase.errors import BoardError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.compiled import CompiledGame, permutations
-from tilebase.game.game import Game, check_is_game
-from tilebase.game.notation import tile_text
+from tilebase.game.game import Cells, Game, check_is_game
+from tilebase.game.notation import read_board, tile_text
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.sparse.reading import board_potentials, spawn_chances, spawns_of
@@ -117,7 +118,7 @@ class GameArrays:
     def _pack(self, boards: Any, encoding: Encoding, won: list[Flags] | None) -> Keys:
         if encoding not in ENCODINGS:
             raise UsageError(f"the encoding must be one of {', '.join(ENCODINGS)}, not {encoding!r}")
-        given, encoding = self._read(boards, encoding)
+        given, encoding = self._read(boards, encoding, played=won is not None)
         given = self._whole_numbers(given)
         if encoding == "keys":
             keys = given.ravel().astype(np.uint64)
@@ -311,17 +312,34 @@ class GameArrays:
         words += [f"a tile of at most {self._word(top)}"] if top else []
         return " or ".join([*words, *(["x"] if self.game.is_x(codes[-1]) else [])])
 
-    def _read(self, boards: Any, encoding: Encoding) -> tuple[Any, Encoding]:
-        """Return boards as arrays where they are `Board` or text, and their encoding then."""
+    def _read(self, boards: Any, encoding: Encoding, *, played: bool) -> tuple[Any, Encoding]:
+        """Return boards as arrays where they are `Board` or text, and their encoding then.
+
+        Those that are `played` may be won.
+        """
         if isinstance(boards, Board | str):
-            return Board.read(self.game, boards).cells, "exponents"
+            return self._read_board(boards, played=played), "exponents"
         given = boards.tolist() if isinstance(boards, np.ndarray) and boards.dtype.kind in "OU" else boards
         if not isinstance(given, list | tuple) or not any(isinstance(one, Board | str) for one in given):
             return given, encoding
         if encoding != "exponents" and not all(isinstance(one, Board | str) for one in given):
             raise UsageError("arrays beside boards as text hold exponents: leave the encoding out")
-        read = (Board.read(self.game, one).cells if isinstance(one, Board | str) else one for one in given)
+        read = (
+            self._read_board(one, played=played) if isinstance(one, Board | str) else one for one in given
+        )
         return [as_array(one).ravel() for one in read], "exponents"
+
+    def _read_board(self, board: Board | str, *, played: bool) -> Cells:
+        try:
+            return Board.read(self.game, board).cells
+        except BoardError:
+            game, x = self.game, self.game.x if self.game.unmergeable else 0
+            with suppress(BoardError):
+                text = board.text if isinstance(board, Board) else board
+                read = Board(game, read_board(text, game.grid, game.walls, x, game))
+                if played and read.won:
+                    return read.cells
+            raise
 
     def _whole_numbers(self, boards: Any) -> npt.NDArray[Any]:
         given = as_array(boards)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tilebase._kernels.lookup import rate_slides
 from tilebase.arrays.boards import Encoding, Flags, Floats, GameArrays, Keys, by_sum
 from tilebase.costs.reachable import LAYER_BYTES
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import MissingBoardError, ResourceError, UsageError
 from tilebase.objectives.encoding import FIRST, WON, end_values, sentinels
 from tilebase.runtime.resources import available_memory, check_threads
 from tilebase.runtime.threads import Recent, map_in_threads
@@ -43,8 +43,8 @@ class Probed(NamedTuple):
     best:
         ``bool[n, A]``: whether the slide is one of the best, as `Table.probe` says.
     known:
-        ``bool[n]``: whether the table holds all afterstates of the board.  It is false for the board without
-        tiles, on which a tile is spawned before the player slides.
+        ``bool[n]``: whether the table holds all afterstates of the board.  It is false for a won board, and
+        for the board without tiles, on which a tile is spawned before the player slides.
     """
 
     value: Floats
@@ -174,6 +174,9 @@ class TableArrays:
         keys = np.where(won, np.uint64(0), packed).ravel()
         found = self.probe_keys(keys)
         if won.any():
+            if missing == "raise":
+                name = self.table.location.name
+                raise MissingBoardError(f"board {int(won.argmax())} is not in {name}: it is won")
             for column, none in zip(found, (np.nan, np.nan, False, False, False), strict=True):
                 column[won.ravel()] = none
         if missing == "raise":

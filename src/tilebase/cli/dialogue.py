@@ -22,16 +22,17 @@ DIRECTIONS = {
     "\x1b[A": "up", "\x1b[B": "down", "\x1b[D": "left", "\x1b[C": "right",
 }  # fmt: skip
 """Words for slides beside the names of directions."""
-HELP = (
-    "w a s d or the names of directions slide (r f: front, back); h hint, v show or hide values, "
-    "u undo, p play on by the table, n new game, q quit\n"
-)
 UNKNOWN = "the table does not know this position"
 NOT_COUNTED = "not counted, since you knew the values"
 
 
 class Reader(Protocol):
-    """Shows a dialogue and reads words: `Lines` and `live.Window`."""
+    """Shows a dialogue and reads words: `Lines` and `live.Window`.
+
+    `help` says which words slide and what shows values; {} stands for the words of a box.
+    """
+
+    help: str
 
     def show(self, dialogue: Dialogue) -> None:
         """Show what has changed."""
@@ -67,6 +68,12 @@ class Dialogue:
             "p": self._play, "?": self._help,
         }  # fmt: skip
         self._commands |= {"hint": self._hint, "undo": self._undo, "play": self._play, "help": self._help}
+
+    @property
+    def help(self) -> str:
+        """What the words of the player do."""
+        box = ", r front, f back" * (len(self.seat.table.game.shape) == 3)
+        return f"{self.reader.help.format(box)}, u undo, p the table plays, n new game, q quit"
 
     def converse(self) -> None:
         """React to words until ``q`` or the end of input."""
@@ -146,11 +153,13 @@ class Dialogue:
         self.message, self.changed = self.seat.how, True
 
     def _help(self) -> None:
-        self.message = HELP.rstrip()
+        self.message = self.help
 
 
 class Lines:
     """Prints the position and its values whenever they change, and reads a word a line."""
+
+    help = "w a s d or the names of directions{} slide; h hint, v values"
 
     def __init__(self, delay: float) -> None:
         self._delay = delay

@@ -127,9 +127,7 @@ class StateOptions:
     raw: Annotated[bool, Parameter(negative=(), help="Draw all states, not one of each orbit.")] = False
     max_states: Annotated[
         int | None,
-        Parameter(
-            help=f"Refuse larger games. Default: {DRAWN:,} for a picture that shows each, else {WRITTEN:,}."
-        ),
+        Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for a picture of all, else {WRITTEN:,}."),
     ] = None
 
 
@@ -218,8 +216,7 @@ def graph(
         found = set_picture(open_winning_set(shape), other.layer)
         summary = f"layer {other.layer}, {len(found.nodes):,} nodes without complement edges"
     else:
-        drawn = any(file.suffix.lower() in DRAWINGS for file in files)
-        drawn = drawn and not states.group and worth.board is None
+        drawn = worth.board is None and any(file.suffix.lower() in DRAWINGS for file in files)
         most = states.max_states if states.max_states is not None else DRAWN if drawn else WRITTEN
         found, summary = _drawn(make_game(shape, goal, game), states, worth, most)
     for file in files:

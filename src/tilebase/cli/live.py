@@ -161,14 +161,10 @@ class Keyboard:
             os.write(self._wake, b"r")
 
 
-HELP = (
-    "arrows or w a s d slide; h hint, v values, x all digits, u undo, p the table plays, n new game, q quit"
-)
-BOX_HELP = HELP.replace(" slide;", ", r front, f back slide;")
-
-
 class Window:
     """Shows a dialogue in place, on the whole terminal, and reads keys."""
+
+    help = "arrows or w a s d{} slide; h hint, v values, x all digits"
 
     def __init__(self, keyboard: Keyboard, colors: Colors, delay: float) -> None:
         self.keyboard, self.colors, self.delay = keyboard, colors, delay
@@ -228,15 +224,14 @@ class Window:
 
     def _news(self, dialogue: Dialogue, columns: int) -> list[str]:
         """Return what the last slide lost, the score, the message, and the keys."""
-        seat = dialogue.seat
+        seat, width = dialogue.seat, max(columns, 20)
         lines = [seat.verdict if dialogue.train or dialogue.values else ""]
-        lines += [seat.score] if dialogue.train else []
+        lines += textwrap.wrap(seat.score, width) if dialogue.train else []
         answer = seat.answer()
         parts = [dialogue.message, "" if answer is None else answer.unjudged]
         message = "the table plays: any key stops it" if dialogue.playing else "; ".join(filter(None, parts))
-        lines += textwrap.wrap(message, max(columns, 20)) or [""]
-        help_text = BOX_HELP if len(seat.table.game.shape) == 3 else HELP
-        return lines + [style(line, DIM, self.colors) for line in textwrap.wrap(help_text, max(columns, 20))]
+        lines += textwrap.wrap(message, width) or [""]
+        return lines + [style(line, DIM, self.colors) for line in textwrap.wrap(dialogue.help, width)]
 
 
 def _text(dialogue: Dialogue, value: Found) -> str:

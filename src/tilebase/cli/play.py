@@ -173,14 +173,15 @@ def _easy_goal(shape: str) -> int:
 
 def _converse(seat: Seat, how: DialogueOptions) -> int:
     """Play in the way that the options and the terminal ask for; return the exit status."""
-    from tilebase.cli.dialogue import HELP, Dialogue, Lines
+    from tilebase.cli.dialogue import Dialogue, Lines
     from tilebase.cli.live import Keyboard, Window, choose_colors, has_keys
 
     if how.auto:
         return 0 if Dialogue(seat, Lines(how.delay), values=how.values).watch() else 1
     if not (how.keys and has_keys()):
-        sys.stdout.write(HELP)
-        Dialogue(seat, Lines(how.delay), values=how.values, train=how.train).converse()
+        dialogue = Dialogue(seat, Lines(how.delay), values=how.values, train=how.train)
+        sys.stdout.write(f"{dialogue.help}\n")
+        dialogue.converse()
     else:
         try:
             with Keyboard() as keyboard:

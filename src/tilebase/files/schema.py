@@ -22,7 +22,11 @@ class Column(NamedTuple):
 COLUMNS = (
     Column("key", "uint64", "the packed board, canonical; ascending within a sum"),
     Column("board", "string", "the tiles as text: 2,4/0,8"),
-    Column("cells", "uint8", "a list of exponents, row by row: 3 for an 8, 0 for an empty cell or a wall"),
+    Column(
+        "cells", "uint8",
+        "a list of exponents, row by row: 3 for an 8, 0 for an empty cell or a wall, game.x (15 on up to 16 "
+        "cells) for an x",
+    ),
     Column("sum", "int32", "the sum of the tiles"),
     Column("largest", "int32", "the largest tile"),
     Column("orbit", "uint8", "how many boards the row stands for: turned and mirrored ones"),

@@ -22,8 +22,10 @@ standard error (`estimate_text`), and an end of an interval four significant dig
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from itertools import combinations, starmap
 from typing import Literal, TypeAlias
 
 Unit: TypeAlias = Literal["probability", "score", "merges", "slides", "tile", "yes-no"]
@@ -167,6 +169,28 @@ def short_number(number: float | Fraction, unit: Unit, rounding: str = NEAR, apa
         more = math.floor(math.log10(exact / Fraction(apart))) if 0 < apart < exact else 0
         return f"{power(100 * exact, rounding, min(2 + more, 12))} %"
     return _percent(exact, max(margin, NEAR_ONE), rounding)
+
+
+def texts_apart(texts: list[str], numbers: Sequence[float]) -> list[str]:
+    """Return texts of rounded probabilities, with more digits if some are alike that are not negligibly near.
+
+    >>> texts_apart(["93.6 %"] * 3, [0.93613, 0.93574, 0.93641])
+    ['93.61 %', '93.57 %', '93.64 %']
+    >>> texts_apart(["≈ 100 %"] * 3, [1 - 3e-12, 1 - 8e-12, 1 - 3.01e-12])
+    ['≈ 100 %', '99.999999999 %', '≈ 100 %']
+    """
+
+    def alike(one: int, other: int) -> bool:
+        least, most = sorted((numbers[one], numbers[other]))
+        near = min(NEGLIGIBLE * least, (1 - least) / 10)
+        return texts[one] == texts[other] and least < most and most - least >= near
+
+    decimals = 0
+    while decimals < 13 and any(starmap(alike, combinations(range(len(texts)), 2))):
+        decimals += 1
+        texts = [f"{100 * one:.{decimals}f} %" for one in numbers]
+        texts = ["≈ 100 %" if text.startswith("100.") else text for text in texts]  # none is certain
+    return texts
 
 
 def summed_text(chance: float) -> str:

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from tilebase.counting.combinatorics import BoundResult
 from tilebase.counting.counts import FIELDS, CountResult, shown_names
 from tilebase.errors import UsageError
+from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text, short_number
 from tilebase.objectives.objective import Objective, find_objective
@@ -282,15 +283,21 @@ def _name(result: CountResult, field: str) -> str:
     return NAMES[field] + " from all images of the start" * images
 
 
+def _words(game: Game) -> tuple[str, list[str]]:
+    """Return the board and the goals, as a title names them, and the other parameters of the game."""
+    board, *others = title_of(game).split(", ")
+    goals = [word for word in others if word.startswith("to ")]
+    return " ".join([board, *goals]), [word for word in others if word not in goals]
+
+
 def _title(result: CountResult, drawn: Bands, field: str) -> str:
     end = "" if result.complete else f" up to sum {result.sums[-1]:,}"
-    game = result.game.aim_text.replace(",", "")
-    return f"{game}: {int(drawn.total.sum()):,} {_name(result, field)}{end}"
+    return f"{_words(result.game)[0]}: {int(drawn.total.sum()):,} {_name(result, field)}{end}"
 
 
 def _game_lines(result: CountResult) -> str:
     """Return the other parameters of the game, in one or two lines."""
-    words = ["by sum and largest tile", *str(result.game).removeprefix(result.game.aim_text).split(", ")[1:]]
+    words = ["by sum and largest tile", *_words(result.game)[1]]
     if result.lookahead:
         words.append("without states that are decided within one move")
     return "\n".join(textwrap.wrap(", ".join(words), 110, max_lines=2, placeholder=" ..."))
@@ -323,8 +330,7 @@ def plot_sizes(result: BoundResult, path: Path | str) -> None:
         axes.yaxis.set_major_formatter(formatter(number))
         whole_ticks(axes.yaxis, steps=[1, 2, 2.5, 5, 10])
         _sum_axis(axes)
-        named = result.game.aim_text.replace(",", "")
-        head(axes, f"{named}: {result.boards:,} boards by sum", f"in {len(sums):,} layers")
+        head(axes, f"{_words(result.game)[0]}: {result.boards:,} boards by sum", f"in {len(sums):,} layers")
 
 
 # -- values and regret -------------------------------------------------------------------------
@@ -445,11 +451,16 @@ def plot_regret(judged: Judgement, path: Path | str, title: str) -> None:
 def _direct(
     axes: Axes, xs: npt.NDArray[Any], ys: npt.NDArray[Any], text: str, colour: str, share: float = 0.6
 ) -> None:
-    """Write the name of a series above its line, where this is high near a share of its length."""
+    """Write the name of a series above its line, where this is high near a share of its length.
+
+    The name stands beside a line that falls or rises there, over none that is below it.
+    """
     first = int((share - 0.1) * len(xs))
-    at = first + int(ys[first : max(int((share + 0.1) * len(xs)), first + 1)].argmax())
+    near = ys[first : max(int((share + 0.1) * len(xs)), first + 1)]
+    side = "left" if near[0] > near[-1] else "right" if near[0] < near[-1] else "center"
+    at = first + int(near.argmax())
     axes.annotate(
-        text, (xs[at], ys[at]), (0, 5), textcoords="offset points", fontsize=9, color=colour, ha="center"
+        text, (xs[at], ys[at]), (0, 5), textcoords="offset points", fontsize=9, color=colour, ha=side
     )
 
 

@@ -15,7 +15,7 @@ from tilebase.game.board import Board
 from tilebase.game.formations import goal_of
 from tilebase.game.game import Cells, Game
 from tilebase.game.records import Position, X, parse_game, text_of
-from tilebase.objectives.numbers import MISTAKE, Unit, is_mistake, loss_text
+from tilebase.objectives.numbers import MISTAKE, NEGLIGIBLE, Unit, is_mistake, loss_text
 from tilebase.objectives.objective import find_objective
 from tilebase.objectives.values import Below, Found, value_document
 from tilebase.runtime.progress import Pace, Progress
@@ -217,8 +217,8 @@ class Review:
 
     @property
     def drops(self) -> list[ReviewedMove]:
-        """The slides that lost most, at most ten, the largest loss first."""
-        lost = [move for move in self.moves if move.loss]
+        """The slides that lost most, at most ten, the largest loss first.  None lost ≈ 0."""
+        lost = [move for move in self.moves if move.loss and move.loss >= NEGLIGIBLE * move.of]
         return sorted(lost, key=lambda move: (-(move.loss or 0), move.number))[:MOST_DROPS]
 
     def as_dict(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.names import title_of
 from tilebase.game.symmetry import canonical
-from tilebase.objectives.numbers import digits_text
+from tilebase.objectives.numbers import digits_text, texts_apart
 from tilebase.objectives.objective import Objective
 from tilebase.small import oracle
 from tilebase.small.graphs import SPECIALS, board_node, special_boxes, state_graph, state_name
@@ -197,7 +197,7 @@ def diagram_picture(diagram: Diagram) -> Picture:
     }
     legend = [line.format(**what, after="dashed board" if alone else "point") for line in LEGEND]
     heads = {} if alone else {node.column: str(node.column // 2) for node in nodes if not node.column % 2}
-    return Picture(str(game), [*nodes, *special_boxes(nodes, edges)], edges, heads, legend)
+    return Picture(title_of(game), [*nodes, *special_boxes(nodes, edges)], edges, heads, legend)
 
 
 def _point(_game: Game, _action: Action, name: str, column: int, colour: str) -> Node:
@@ -231,10 +231,11 @@ def surroundings(
     """
     nodes = [boards_node("centre", 0, shape, [(centre["board"], _short(centre))])]
     edges = []
+    told = _told(centre["slides"])
     for slide in centre["slides"]:
         name, end = slide["direction"], f"{slide['direction']}_end"
         colour, width = (BEST, 2.0) if slide["best"] else (EDGE, Edge.width)
-        nodes.append(boards_node(name, 1, shape, [(slide["board"], _short(slide))]))
+        nodes.append(boards_node(name, 1, shape, [(slide["board"], told.get(name) or _short(slide))]))
         edges.append(Edge("centre", name, name, colour, width))
         if slide["ends"]:
             nodes.append(pill(end, 2, ENDINGS[slide["ends"]], slide["ends"]))
@@ -250,6 +251,14 @@ def surroundings(
         if nodes[-1].name == end:
             edges.append(Edge(name, end))
     return Picture(centre["board"], nodes, edges, legend=legend)
+
+
+def _told(slides: Sequence[Document]) -> dict[str, str]:
+    """Return the rounded probabilities of slides by direction, told apart."""
+    values = {slide["direction"]: slide["value"] for slide in slides if slide["value"]}
+    known = {name: one for name, one in values.items() if one["kind"] == "rounded" and "%" in one["short"]}
+    texts, numbers = ([one[key] for one in known.values()] for key in ("short", "value"))
+    return dict(zip(known, texts_apart(texts, [*map(float, numbers)]), strict=True))
 
 
 def _short(document: Document) -> str:

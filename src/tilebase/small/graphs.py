@@ -198,7 +198,7 @@ def graph_picture(graph: StateGraph, *, group: bool = False) -> Picture:
         for state, after in graph.edges
     )
     heads = {node.column: str(node.column) for node in nodes}
-    return Picture(str(game), [*nodes, *special_boxes(nodes, edges)], [*edges], heads)
+    return Picture(title_of(game), [*nodes, *special_boxes(nodes, edges)], [*edges], heads)
 
 
 def special_boxes(nodes: Sequence[Box], edges: Iterable[Edge]) -> Iterator[Box]:

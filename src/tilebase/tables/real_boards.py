@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from tilebase.game.board import Board, draw
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import NOTHING, Cells, Game
 from tilebase.game.notation import cell_text
 from tilebase.tables.large_tiles import LARGE, Reading, large_tiles_of
 
@@ -102,6 +102,8 @@ class RealBoard:
         """As `Board.refusals`."""
         turned = self.reading.orientation.directions
         refused = {turned[one]: why for one, why in self.game.refusals(self.cells).items()}
+        merging = {one for one, why in refused.items() if why == NOTHING and self.merges_large(one)}
+        refused |= dict.fromkeys(merging, "would merge large tiles")
         return {direction: refused[direction] for direction in self.game.directions if direction in refused}
 
     def spawns(self) -> list[tuple[RealBoard, Fraction]]:

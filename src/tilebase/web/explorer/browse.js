@@ -3,7 +3,7 @@
 import { html, useEffect } from "./language.js";
 import { useGet } from "./api.js";
 import { MiniBoard, StillBoard } from "./board.js";
-import { Button, CopyLink, Facts, Headline, Icon, Notes, Notice } from "./parts.js";
+import { Button, CopyLink, Facts, Headline, Icon, Notes, Notice, doubtOf } from "./parts.js";
 import { boardText, sumName } from "./rules.js";
 import { ENDS, capital, count, either, endText, lessText, numberOf, several, valueText } from "./text.js";
 import { placeWord } from "./tiles.js";
@@ -53,6 +53,7 @@ const further = (path, step) => [...path, step].slice(-MOST_STEPS);
 
 function State({ info, route, go, digits, position, stale }) {
   const known = route.path[route.path.length - 1]?.next;
+  const isBest = (slide) => slide.best && !doubtOf(position);
   const open = (slide) => go({
     board: position.board, slide: slide.direction,
     path: further(route.path, { board: position.board, slide: "", text: known || `sum ${position.sum}` }),
@@ -75,11 +76,11 @@ function State({ info, route, go, digits, position, stale }) {
       ${position.slides.length > 0 && html`<h2>After each slide</h2>`}
       <ul class="boards two">
         ${position.slides.map(
-          (slide) => html`<li><button type="button" class=${`tile-card${slide.best ? " best" : ""}`} onClick=${() => open(slide)}>
+          (slide) => html`<li><button type="button" class=${`tile-card${isBest(slide) ? " best" : ""}`} onClick=${() => open(slide)}>
             <${MiniBoard} cells=${slide.cells} shape=${info.shape} />
             <span class="name"><${Icon} name=${slide.direction} />${capital(slide.direction)}</span>
             <span class="number">${slide.value ? valueText(slide.value, digits) : "–"}</span>
-            <span class="what">${slide.best ? html`<${Icon} name="check" />best` : slide.loss ? lessText(slide.loss_text) : ""}${slide.ends ? ` ${slide.ends}` : ""}</span>
+            <span class="what">${isBest(slide) ? html`<${Icon} name="check" />best` : slide.loss ? lessText(slide.loss_text) : ""}${slide.ends ? ` ${slide.ends}` : ""}</span>
           </button></li>`,
         )}
       </ul>
@@ -114,7 +115,7 @@ function After({ info, route, go, objective, digits, position, slide }) {
     <div class="side">
       <section class="card">
         <div class="headline${digits ? " long" : ""}"><strong>${valueText(slide.value, digits)}</strong>
-          <span>after ${slide.direction}${slide.best ? ", a best slide" : slide.loss ? `, which loses ${slide.loss_text}; best is ${either(position.best)}` : ""}</span></div>
+          <span>after ${slide.direction}${slide.best && !doubtOf(position) ? ", a best slide" : slide.loss ? `, which loses ${slide.loss_text}; best is ${either(position.best)}` : ""}</span></div>
         ${slide.ends && html`<p>${ENDS[slide.ends]}</p>`}
         ${slide.merges_large && html`<p>On the real board, this slide merges two large tiles; the table does not.</p>`}
       </section>

@@ -7,6 +7,7 @@ const HIGH = 200; // pixels
 const PAD = { right: 10, top: 10, bottom: 26 };
 const DIGIT = 7; // pixels that a character of a tick takes
 const LEAST_SPAN = 0.01; // of an axis of probabilities that are not near 0 or 1: smaller changes look small
+const LEAST_PART = 0.1; // of a power of ten, as a span of distances from 1
 const plotHeight = HIGH - PAD.top - PAD.bottom;
 
 /** The width of an element in pixels, which a chart is drawn for. */
@@ -61,21 +62,22 @@ function span(values, unit) {
   const low = known.length ? least(known) : 0;
   const high = known.length ? most(known) : 1;
   if (unit === "yes-no" || (unit === "probability" && low === high && (low === 0 || low === 1))) return [0, 1];
-  const size = unit === "probability" && low > 0.001 && high < 0.999 ? LEAST_SPAN : 0;
-  const missing = Math.max(0, (low === high ? Math.abs(low) * 0.2 || 1 : size) - (high - low));
+  const size = unit === "distance" ? LEAST_PART : unit === "probability" && low > 0.001 && high < 0.999 ? LEAST_SPAN : 0;
+  const missing = Math.max(0, (size || (low === high ? Math.abs(low) * 0.2 || 1 : 0)) - (high - low));
   const [first, last] = [low - missing / 2, high + missing / 2];
   return unit === "probability" ? [Math.max(0, first), Math.min(1, last)] : [first, last];
 }
 
 const NEAR = 0.9; // of probabilities that are all larger, the distance from 1 is drawn
 
-/** How values become heights: {to, from}.  Near 1 the logarithm of the distance from 1 is drawn. */
+/** How values become heights of a unit: {to, from, unit}.  Near 1 the logarithm of the distance from 1 is drawn. */
 function scaleOf(values, unit) {
   const known = values.filter((value) => value !== null);
   const rests = known.map((value) => 1 - value).filter((rest) => rest > 0);
-  if (unit !== "probability" || !rests.length || least(known) < NEAR) return { to: (value) => value, from: (height) => height };
-  const end = least(rests) / 2; // the height of 1 itself
-  return { to: (value) => -Math.log10(Math.max(1 - value, end)), from: (height) => 1 - 10 ** -height };
+  if (unit !== "probability" || !rests.length || least(known) < NEAR) return { to: (value) => value, from: (height) => height, unit };
+  const end = least(rests) / 2; // the distance at which 1 itself is drawn
+  const height = (value) => -Math.log10(Math.max(1 - value, end));
+  return { to: height, from: (one) => (one < height(1) ? 1 - 10 ** -one : 1), unit: "distance" };
 }
 
 /** A path of separate lines; those with an end that is not known are left out. */
@@ -95,7 +97,7 @@ export function LineChart({ values, afters, marks = [], cost = false, current, o
   const [ref, width] = useWidth();
   const scale = scaleOf([...values, ...afters], unit);
   const heights = [...values, ...afters].map((value) => (value === null ? null : scale.to(value)));
-  const [low, high] = scale.to(0.5) === 0.5 ? span(heights, unit) : span(heights, "");
+  const [low, high] = span(heights, scale.unit);
   const last = values.length - 1;
   const ticks = [low, (low + high) / 2, high].map(scale.from);
   const texts = tickTexts(ticks, unit);

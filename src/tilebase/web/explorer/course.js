@@ -11,6 +11,9 @@ const MOST_DROPS = 5;
 const LEAST = 1e-6; // smaller parts of a value are not told apart
 const LEAST_PART = 1e-3; // smaller drops than this part of the largest one are not listed
 
+/** Of drops, the largest first, those that are listed and marked. */
+export const largest = (drops) => drops.slice(0, MOST_DROPS).filter(({ total }) => total >= LEAST_PART * drops[0].total);
+
 /** The value of a position of a game as a number; the end of a game has one, too. */
 function valueOf(entry, unit, cost) {
   if (!entry.end) return numberOf(entry.answer?.value);
@@ -34,8 +37,7 @@ function dropsOf(entries, values, fall, cost) {
     const of = Math.abs(cost ? Math.max(before, after) : before);
     if (slide + spawn > LEAST * of) drops.push({ index, slide, spawn, direction: entry.slide, total: slide + spawn, of });
   });
-  drops.sort((one, other) => other.total - one.total);
-  return drops.slice(0, MOST_DROPS).filter((drop) => drop.total >= LEAST_PART * drops[0].total);
+  return largest(drops.sort((one, other) => other.total - one.total));
 }
 
 function causes({ slide, spawn, direction, of }, unit) {

@@ -67,7 +67,7 @@ export function SavedGames({ game }) {
       </select>
     </label>`}
     <label class="field"><span>Paste a saved game</span>
-      <textarea rows="2" spellcheck="false" value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
+      <textarea rows="2" spellcheck=${false} value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
     </label>
     <${Button} disabled=${!text.trim()} onClick=${() => load(text)}>Load the text<//>
     <p class="said" role="status">${said}</p>

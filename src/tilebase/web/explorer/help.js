@@ -5,7 +5,7 @@ import { Button } from "./parts.js";
 
 const KEYS = [
   ["Arrow keys, or WASD", "slide"],
-  ["F and B, or Page Up and Page Down", "slide to the front or the back of a box"],
+  ["R and F, or Page Up and Page Down", "slide to the front or the back of a box"],
   ["Left and right arrow", "in a review: the position before, the next position"],
   ["N and P", "in a review: the next mistake, the one before"],
   ["Z or U", "undo; at the start of a game, back to the game before"],

@@ -188,7 +188,7 @@ export function Library({ tables, again, route, go }) {
       <h1>Which slide is best?</h1>
       <form onSubmit=${find}>
         <label class="field"><span>Your board, row by row</span>
-          <textarea rows="4" spellcheck="false" placeholder=${EXAMPLE} value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
+          <textarea rows="4" spellcheck=${false} placeholder=${EXAMPLE} value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
         </label>
         <div class="bar-of-buttons">
           <button class="button main" disabled=${!text.trim()}>Find tables</button>

@@ -135,7 +135,7 @@ function typing({ target, key }) {
 
 const KEYS = {
   ArrowLeft: "left", a: "left", ArrowRight: "right", d: "right", ArrowUp: "up", w: "up", ArrowDown: "down", s: "down",
-  f: "front", PageUp: "front", b: "back", PageDown: "back",
+  r: "front", PageUp: "front", f: "back", PageDown: "back",
 };
 
 /** The direction of a key, if this game has it. */
@@ -179,7 +179,8 @@ export function Slides({ info, answer, digits, unit, onSlide, stale, chosen, hid
   const of = (direction) => answer?.slides.find((slide) => slide.direction === direction);
   const slide = (direction) => {
     const found = of(direction);
-    return hideValues && found ? { ...found, value: null, best: false, loss: null, ends: "" } : found;
+    const hidden = hideValues ? { value: null, best: false, loss: null, ends: "" } : doubtOf(answer) ? { best: false } : {};
+    return found && { ...found, ...hidden };
   };
   const known = (answer?.slides || []).filter(({ value }) => value?.kind === "rounded");
   const texts = apart(known.map(({ value }) => numberOf(value)), unit);
@@ -199,6 +200,9 @@ export function Slides({ info, answer, digits, unit, onSlide, stale, chosen, hid
 /** Whether a slide can be judged: the best ones are known, and another one is allowed. */
 export const isChoice = ({ best, slides }) => best.length > 0 && slides.length > 1;
 
+/** Why the values of a position may be wrong, in a note of its answer (`Answer.doubt`); undefined if they are not. */
+export const doubtOf = (answer) => answer?.notes?.find((note) => note.startsWith("large tiles are"));
+
 /** Why no slide of a position is judged, in a note of its answer; undefined if one is. */
 const reasonOf = ({ slides, notes }) => (slides.every(({ loss }) => loss === null) ? notes?.find((note) => /^(large tiles are|the table ends)/.test(note)) : undefined);
 
@@ -216,7 +220,9 @@ export function verdict(entry, made) {
 /** The value of a position as a headline, with the switch for all its digits: `answer` is {value, meaning}. */
 export function Headline({ answer, digits, setDigits, stale }) {
   const text = answer ? valueText(answer.value, digits) : "…";
-  return html`<div class=${`headline${stale ? " stale" : ""}${text.length > 12 ? " long" : ""}`}>
+  const doubt = doubtOf(answer);
+  return html`${doubt && html`<div class="notice problem" role="note"><p>Do not trust these values: ${doubt}.</p></div>`}
+    <div class=${`headline${stale ? " stale" : ""}${text.length > 12 ? " long" : ""}`}>
     <strong>${text}</strong>
     <span>${answer?.meaning}</span>
     ${setDigits && html`<${Toggle} checked=${digits} onChange=${setDigits}>All digits<//>`}
@@ -228,11 +234,11 @@ export const sentence = (text) => `${capital(text)}${/[.!?]$/.test(text) ? "" : 
 /** How a real board was turned to be read, in words; nothing if it was not. */
 export const turnedOf = ({ orientation }) => (orientation && orientation !== "as given" ? `read ${orientation}` : "");
 
-/** Sentences that belong to a position: what the table does not hold, large tiles, notes. */
+/** Sentences that belong to a position: what the table does not hold, large tiles, notes; a doubt is a headline's. */
 export function Notes({ answer }) {
   if (!answer) return null;
   const large = answer.large_tiles?.length ? `Large tiles: ${answer.large_tiles.join(", ")}${turnedOf(answer) && `, ${turnedOf(answer)}`}.` : null;
-  const notes = [answer.problem, large, ...(answer.notes || [])].filter(Boolean);
+  const notes = [answer.problem, large, ...(answer.notes || []).filter((note) => note !== doubtOf(answer))].filter(Boolean);
   if (!notes.length) return null;
   return html`<div class="notes" role="note">${notes.map((note) => html`<p>${sentence(note)}</p>`)}</div>`;
 }

@@ -202,7 +202,7 @@ export function Play({ info, route, go, objective, unit, digits, setDigits }) {
           <${Button} icon="undo" label="Undo (Z)" disabled=${!game.canUndo} onClick=${() => game.undo()} />
           <${Button} icon="redo" label="Redo (Y)" disabled=${!game.canRedo} onClick=${() => game.redo()} />
           <${Button} icon="new" onClick=${fresh}>New game<//>
-          <${Button} icon=${auto ? "pause" : "play"} aria-pressed=${auto} onClick=${() => setAuto(!auto)}>Autoplay<//>
+          <${Button} icon=${auto ? "pause" : "play"} aria-pressed=${auto} disabled=${Boolean(game.end)} onClick=${() => setAuto(!auto)}>Autoplay<//>
           <label class="speed"><span>Speed</span>
             <input type="range" min="1" max="30" value=${speed} aria-valuetext=${`${speed} slides a second`} onInput=${(event) => setSpeed(+event.target.value)} onClick=${letGo} />
           </label>
@@ -252,7 +252,7 @@ function Values({ game, digits, setDigits, unit, onSlide }) {
   return html`<section class="card values" aria-label="Values">
     ${entries[at].end ? html`<div class="headline"><strong>${capital(entries[at].end)}</strong></div>` : html`<${Headline} answer=${pending || shown} digits=${digits} setDigits=${setDigits} stale=${stale && !pending} />`}
     <${Slides} info=${game.info} answer=${entries[at].end ? { slides: [], best: [] } : shown} digits=${digits} unit=${unit} onSlide=${onSlide} stale=${stale} chosen=${game.waits ? entries[at].slide : ""} />
-    <${Verdict} game=${game} hint=${"Slide with the arrow keys, a swipe, or these buttons."} />
+    <${Verdict} game=${game} hint=${endText(end, answer?.refused) || "Slide with the arrow keys, a swipe, or these buttons."} />
     <${Notes} answer=${answer} />
     ${shown && html`<${Facts} items=${[[sumName(game.info), count(shown.sum)], ["Largest tile", count(end ? largestOf(entries[at].cells) : shown.largest)], ["Move", at]]} />`}
   </section>`;

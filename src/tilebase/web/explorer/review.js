@@ -4,6 +4,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "./language.j
 import { post, useGet } from "./api.js";
 import { StillBoard } from "./board.js";
 import { LineChart } from "./chart.js";
+import { largest } from "./course.js";
 import { Button, Choice, Facts, Icon, Notice, Slides, SolvingProgress, Toggle, sentence, useKeys } from "./parts.js";
 import { addNew, notesOfReview } from "./notebook.js";
 import { shapeOf, wordsOf } from "./rules.js";
@@ -76,7 +77,7 @@ export function Review({ info, go, objective, unit, digits, setDigits }) {
   return html`<div class="review">
     <form class="card" onSubmit=${submit}><details open=${!state.review}><summary>The game</summary>
       <label class="field"><span>A game: saved by tilebase, a 2048verse replay, or a list of positions, one a line</span>
-        <textarea rows="5" spellcheck="false" value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
+        <textarea rows="5" spellcheck=${false} value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
       </label>
       <div class="bar-of-buttons">
         <button class="button main" disabled=${!text.trim() || state.busy}>Review</button>
@@ -209,7 +210,8 @@ function Endgames({ review, at, onPick }) {
 const endgameAt = ({ endgames }, at) => endgames.find(({ last }) => at + 1 <= last) || endgames[endgames.length - 1];
 
 function Summary({ review, at, lucks, unit, onPick }) {
-  const { moves, drops } = review;
+  const { moves } = review;
+  const drops = largest(review.drops.map((number) => ({ move: moves[number - 1], total: moves[number - 1].loss })));
   const missing = moves.filter((move) => move.slides.length && !move.value).length;
   const judged = review.reviewed > 0 && [
     ["No mistake", `${percent(1 - review.mistakes / review.reviewed)}, ${count(review.reviewed - review.mistakes)} of ${count(review.reviewed)}`],
@@ -231,7 +233,7 @@ function Summary({ review, at, lucks, unit, onPick }) {
     ${judged ? html`<${Stretches} moves=${moves} part=${part} drops=${drops} at=${at} unit=${unit} onPick=${onPick} />` : html`<p>No slide of this game can be judged.</p>`}
     ${drops.length > 0 &&
     html`<h3>${many ? "Largest losses of the whole game" : "Largest losses"}</h3>
-      <ol class="drops">${drops.slice(0, 5).map((number) => html`<${Drop} move=${moves[number - 1]} onPick=${() => onPick(number - 1)} />`)}</ol>`}`;
+      <ol class="drops">${drops.map(({ move }) => html`<${Drop} move=${move} onPick=${() => onPick(move.number - 1)} />`)}</ol>`}`;
 }
 
 /** A chart of the stretches of the game that the table judges, one behind the other. */
@@ -247,7 +249,7 @@ function Stretches({ moves, part, drops, at, unit, onPick }) {
   const words = `Value from move ${count(first.number)} to move ${count(last.number)}, in ${stretches}: from ${rounded(numberOf(first.value), unit)} to ${rounded(numberOf(last.value), unit)}.`;
   return html`<${LineChart} values=${rows.map((row) => (row.move ? plotted(row.move) : null))}
     afters=${rows.map((row) => (row.move && row.move.loss !== null ? numberOf(row.move.slide_value) : null))}
-    marks=${drops.map((number) => numbers.indexOf(number)).filter((index) => index >= 0)} current=${at < last.number ? numbers.findLastIndex((number) => number <= at + 1) : -1}
+    marks=${drops.map(({ move }) => numbers.indexOf(move.number)).filter((index) => index >= 0)} current=${at < last.number ? numbers.findLastIndex((number) => number <= at + 1) : -1}
     onPick=${(index) => onPick(numbers[index] - 1)} unit=${unit} label=${words} left=${`Move ${count(first.number)}`} right=${`Move ${count(last.number)}`} />`;
 }
 

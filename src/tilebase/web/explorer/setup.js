@@ -90,7 +90,7 @@ export function Setup({ info, cells, goals, problem, text, onPlay, onCancel, can
         <${Palette} words=${words} brush=${brush} setBrush=${setBrush} />`}
         <form onSubmit=${submit}>
           <label class="field"><span>${drawn ? "Or paste a board" : "Paste a board"}</span>
-            <textarea rows="4" spellcheck="false" placeholder=${boardText(cells || emptyBoard(info), info.shape)} value=${pasted} onInput=${(event) => setPasted(event.target.value)}></textarea>
+            <textarea rows="4" spellcheck=${false} placeholder=${boardText(cells || emptyBoard(info), info.shape)} value=${pasted} onInput=${(event) => setPasted(event.target.value)}></textarea>
           </label>
           <p class="quiet">${info.notation || "Rows of tiles, a picture, JSON, hexadecimal digits or a key."}${info.formation ? " Large tiles are written as they are." : ""}</p>
           <button class="button" disabled=${!pasted.trim()}>Show this board</button>

@@ -67,10 +67,13 @@ export function short(number, unit) {
 /** Whether two probabilities are the same to a player: as chances to win, and as chances not to. */
 const isNear = (one, other) => Math.abs(one - other) < Math.min(NEGLIGIBLE * Math.abs(one), (1 - Math.min(one, other)) / 10);
 
+/** A probability that is not certain, with so many decimals. */
+const decimal = (number, decimals) => `${(100 * number).toFixed(decimals)} %`.replace(/^100\.0+ %$/, "≈ 100 %");
+
 /** Rounded numbers of the slides of one position: with so many digits that those differ which are not negligibly near. */
 export function apart(numbers, unit) {
-  const text = (number, more) => (number === null || unit !== "probability" || !more ? rounded(number, unit) : `${(100 * number).toFixed(more)} %`);
-  const texts = (more) => numbers.map((number) => text(number, more).replace(/^100\.0+ %$/, "≈ 100 %")); // none is certain
+  const text = (number, more) => (number === null || unit !== "probability" || !more ? rounded(number, unit) : decimal(number, more));
+  const texts = (more) => numbers.map((number) => text(number, more));
   const alike = (found) => numbers.some((one, at) => numbers.some((other, to) => to > at && found[at] === found[to] && one !== other && !isNear(one, other)));
   let more = 0;
   while (more < 13 && alike(texts(more))) more += 1;
@@ -133,7 +136,7 @@ export function tickTexts(ticks, unit) {
   const texts = ticks.map((tick) => short(tick, unit));
   if (new Set(texts).size === ticks.length || !size) return texts;
   const decimals = Math.max(1, Math.min(13, Math.ceil(-Math.log10(100 * size)) + 1));
-  return ticks.map((tick) => `${(100 * tick).toFixed(decimals)} %`);
+  return ticks.map((tick, index) => (tick === 1 ? texts[index] : decimal(tick, decimals)));
 }
 
 /** A number with separators for thousands. */

@@ -93,10 +93,11 @@ export class Answers {
     if (!equal.length) return answer;
     const apart = (word) => word !== "x" && !large_tiles.includes(Number(word));
     const empty = (direction, merges) => emptyCells(cellsOf(slideTokens(tokensOf(cells), this.info.lines[direction], merges).tokens, cells)).length;
-    const merging = this.info.directions.filter((one) => empty(one) !== empty(one, apart)).join(" and ");
+    const merging = this.info.directions.filter((one) => empty(one) !== empty(one, apart));
     const words = equal.map((tile) => `${number(tile)} of ${tile}`).join(" and ");
-    const doubt = `large tiles are equal (${words}), and the table does not know that they can merge${merging && `: ${merging} would merge them`}`;
-    return { ...answer, slides: slides.map((slide) => ({ ...slide, loss: null, loss_text: "–", mistake: false })), notes: [doubt, ...notes] };
+    const doubt = `large tiles are equal (${words}), and the table does not know that they can merge${merging.length ? `: ${merging.join(" and ")} would merge them` : ""}`;
+    const refused = Object.fromEntries(Object.entries(answer.refused).map(([one, why]) => [one, why === "moves nothing" && merging.includes(one) ? "would merge large tiles" : why]));
+    return { ...answer, refused, slides: slides.map((slide) => ({ ...slide, loss: null, loss_text: "–", mistake: false })), notes: [doubt, ...notes] };
   }
 
   /** The values of slides, null if one is not held; which slides are the best; and the value of the position. */
