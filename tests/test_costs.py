@@ -20,7 +20,7 @@ from tilebase.cli import main
 from tilebase.costs import estimate, rates, reachable
 from tilebase.costs.estimate import span_of
 from tilebase.costs.passes import opened_afterstates, search_seconds
-from tilebase.costs.reachable import counting, size_of_table, solving
+from tilebase.costs.reachable import counting, solving
 from tilebase.costs.rows import Machine
 from tilebase.costs.shares import COUNTED, FITTED, MASKED, counted, fitted, layers_of, measured, share_of
 from tilebase.counting.combinatorics import boards_by_sum
@@ -28,6 +28,7 @@ from tilebase.errors import ResourceError
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import parse_objectives
+from tilebase.questions.fitting import fit_named
 from tilebase.runtime import system
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse.sizes import PAGE_BYTES, SMALL_BITS, least_windows
@@ -126,7 +127,7 @@ def test_solving_needs_at_least_what_counting_needs() -> None:
     game = formation("442").game(1024)
     least = counting(game, ONE_THREAD).memory
     assert solving(game, parse_objectives("win"), ONE_THREAD, table=False).memory == least
-    assert size_of_table(formation("442"), 1024).memory == least
+    assert fit_named("442-1024").least.memory == least
 
 
 @pytest.mark.parametrize("options", ["", "--down-to 200", "--down-to 200 --space all"])

@@ -16,12 +16,12 @@ from tilebase import Formation, Game, formation, formations, open_table, solve
 from tilebase.claims.facts import read_claims
 from tilebase.cli import main
 from tilebase.cli.plan import GOALS, brief
-from tilebase.costs.reachable import TableSize, size_of_table, sizes_of
 from tilebase.costs.shares import measured, shares_of_tables, table_share
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, StorageError
 from tilebase.game.formations import MOST_BYTES
 from tilebase.game.names import title_of
+from tilebase.questions.fitting import Fit, fit_named, tables_of
 from tilebase.questions.reproduce import judge
 from tilebase.small import oracle
 
@@ -235,11 +235,11 @@ def test_a_formation_without_time_for_a_goal(own, capsys, text):
 def test_boards_of_other_sizes_are_sized(own, printed):
     row = "0,0,0,0,0/"
     large = formation(str(own(f"starts = ['2,0,0,0,0/{row}{row}0,0,0,0,x']")))
-    assert [size.goal for size in sizes_of(large)][-2:] == [32, 64]
+    assert [size.goal for size in tables_of(large)][-2:] == [32, 64]
     small = str(own("starts = ['02,0/0,x']"))
     assert "on 2,0/0,x\n" in printed(f"explain {small}")
     assert "ends at the sum 40." in printed("explain", str(own(WIDE, "wide.toml")))
-    assert [size.goal for size in sizes_of(formation(small))][-1] == 16
+    assert [size.goal for size in tables_of(formation(small))][-1] == 16
 
 
 BAD = {
@@ -292,8 +292,8 @@ def test_files_that_cannot_be_read(tmp_path):
 def test_measured_tables_have_the_boards_of_their_games(own):
     """What a file describes was never measured."""
     text = 'name = "442"\nmasks = "..../..../..xx/xxxx"\nstarts = "2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x"\n'
-    assert not size_of_table(formation(own(text)), 128).measured
-    size = size_of_table(formation("44"), 64)
+    assert not Fit(formation(own(text)).game(128), 128, formation(own(text))).measured
+    size = fit_named("44-64")
     assert (size.measured, size.positions_text) == (True, "114,194")
     assert len(measured()) >= 30
     for (name, goal), line in measured().items():
@@ -302,7 +302,7 @@ def test_measured_tables_have_the_boards_of_their_games(own):
 
 def test_estimates_are_marked_and_grow_with_the_goal():
     for one in formations():
-        sizes = list(sizes_of(one))
+        sizes = list(tables_of(one))
         assert [size.positions for size in sizes] == sorted(size.positions for size in sizes)
         assert [size.boards for size in sizes] == sorted(size.boards for size in sizes)
         for size in sizes:
@@ -328,11 +328,10 @@ def test_expected_errors_of_estimates(further, usual, most):
 
 
 def test_the_engine_refuses_what_the_list_calls_refused():
-    size = size_of_table(formation("free12"), 1024)
-    assert isinstance(size, TableSize)
+    size = fit_named("free12-1024")
     assert not size.possible
     assert size.time_text(2) == "refused"
-    assert size_of_table(formation("free12"), 512).possible
+    assert fit_named("free12-512").possible
 
 
 def test_one_goal_of_one_formation(printed):

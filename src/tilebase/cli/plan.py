@@ -21,6 +21,7 @@ from tilebase.cli.options import (
 from tilebase.cli.output import tell_doubts
 from tilebase.cli.progress import showing_notes
 from tilebase.errors import UsageError
+from tilebase.game.formations import Formation
 from tilebase.game.formations import formations as all_formations
 from tilebase.objectives.numbers import byte_text, chance_text
 from tilebase.objectives.objective import parse_objectives
@@ -28,7 +29,7 @@ from tilebase.runtime.resources import Allowance
 from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
-    from tilebase.costs.reachable import TableSize
+    from tilebase.questions.fitting import Fit
 
 GOALS = (128, 256, 512, 1024, 2048, 4096)
 """The goals of the list."""
@@ -115,35 +116,34 @@ def formations(
     if goal is None:
         rows, legend = _times(sizes, used), LEGEND
     else:
-        sizes = sorted(sizes, key=lambda size: (size.formation.walled, not size.possible, size.seconds(used)))
+        sizes = sorted(sizes, key=lambda pair: (pair[0].walled, not pair[1].possible, pair[1].seconds(used)))
         rows, note = _rows(sizes, used), _best(sizes, goal, used)
-    document = [_as_dict(size, used) for size in sizes]
-    walled = list(dict.fromkeys(size.formation.name for size in sizes if size.formation.walled))
+    document = [_as_dict(one, size, used) for one, size in sizes]
+    walled = list(dict.fromkeys(one.name for one, _ in sizes if one.walled))
     note += f"\nIn {', '.join(walled)} {WALLED}\n" if walled else ""
     show.write(rows, document, data=document, text=legend + table_text(rows) + note, game=None)
     tell_doubts()
     return 0
 
 
-def _sizes(goal: int | None) -> list[TableSize]:
-    from tilebase.costs.reachable import size_of_table, sizes_of
+def _sizes(goal: int | None) -> list[tuple[Formation, Fit]]:
+    from tilebase.questions.fitting import Fit, tables_of
 
     if goal is None:
-        return [size for one in all_formations() for size in sizes_of(one)]
+        return [(one, fit) for one in all_formations() for fit in tables_of(one)]
     able = [one for one in all_formations() if one.least_goal <= goal <= one.largest_goal]
     if not able:
         raise UsageError(f"no formation makes {goal}: choose a goal as 128, 256 or 512")
-    return [size_of_table(one, goal) for one in able]
+    return [(one, Fit(one.game(goal), goal, one)) for one in able]
 
 
 # -- tables ------------------------------------------------------------------------------------------
 
 
-def _times(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
+def _times(sizes: Sequence[tuple[Formation, Fit]], threads: int) -> list[dict[str, Any]]:
     """Return a row for each formation: the time for each goal."""
     rows: dict[str, dict[str, Any]] = {}
-    for size in sizes:
-        one = size.formation
+    for one, size in sizes:
         row = rows.setdefault(
             one.name,
             {"": one.name, "x, o": one.picture, "free": str(one.free_cells), "chance": ""}
@@ -156,47 +156,46 @@ def _times(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def _best(sizes: Sequence[TableSize], goal: int, threads: int) -> str:
+def _best(sizes: Sequence[tuple[Formation, Fit]], goal: int, threads: int) -> str:
     """Return what has the best chance to win: in all, and of what is solved sooner; and what is not known."""
     memory = Allowance.of().memory
-    real = [size for size in sizes if size.possible and not size.formation.walled and size.memory <= memory]
-    best: list[TableSize] = []
-    for size in real:  # by ascending time
-        if size.chance is not None and (not best or size.chance > (best[-1].chance or 0.0)):
-            best.append(size)
+    real = [
+        (one.name, size) for one, size in sizes
+        if size.possible and not one.walled and size.least.memory <= memory
+    ]  # fmt: skip
+    best: list[tuple[str, Fit]] = []
+    for name, size in real:  # by ascending time
+        if size.chance is not None and (not best or size.chance > (best[-1][1].chance or 0.0)):
+            best.append((name, size))
     if not best:
         return ""
-    told = [
-        f"{size.formation.name} ({chance_text(size.chance)}, {size.time_text(threads)})"
-        for size in best[::-1]
-    ]
+    told = [f"{name} ({chance_text(size.chance)}, {size.time_text(threads)})" for name, size in best[::-1]]
     words = f"\nBest to {goal} on this machine, by the known chance to win: {told[0]}"
     words += f"; solved sooner: {', '.join(told[1:])}. " if told[1:] else ". "
-    words += f"tilebase explain {best[-1].formation.name} draws it.\n"
-    unknown = [size.formation.name for size in real if size.chance is None]
+    words += f"tilebase explain {best[-1][0]} draws it.\n"
+    unknown = [name for name, size in real if size.chance is None]
     return words + (f"Not known, and perhaps better: {', '.join(unknown)}.\n" if unknown else "")
 
 
-def _rows(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
+def _rows(sizes: Sequence[tuple[Formation, Fit]], threads: int) -> list[dict[str, Any]]:
     rows = []
-    for size in sizes:
+    for one, size in sizes:
         time = size.time_text(threads)
         solving = f"solve takes {time.lstrip('~')}" if size.possible else "solve refuses it"
         rows.append(
             {
-                "": size.formation.name + " (walls)" * size.formation.walled,
+                "": one.name + " (walls)" * one.walled,
                 "chance": chance_text(size.chance) or f"not known: {solving}",
                 "positions": size.positions_text,
                 "time with -o": time,
-                "memory": byte_text(size.memory),
-                "disk": byte_text(size.disk),
+                "memory": byte_text(size.least.memory),
+                "disk": byte_text(round(size.least.disk)),
             }
         )
     return rows
 
 
-def _as_dict(size: TableSize, threads: int) -> dict[str, Any]:
-    one = size.formation
+def _as_dict(one: Formation, size: Fit, threads: int) -> dict[str, Any]:
     return {
         "formation": one.name,
         "category": one.category,
@@ -212,8 +211,8 @@ def _as_dict(size: TableSize, threads: int) -> dict[str, Any]:
         "positions": size.positions,
         "measured": size.measured,
         "seconds": round(size.seconds(threads), 1),
-        "memory": size.memory,
-        "disk": size.disk,
+        "memory": size.least.memory,
+        "disk": round(size.least.disk),
         "possible": size.possible,
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,21 +27,20 @@ from tilebase.cli.options import (
 from tilebase.cli.output import PLANNING, Shown, how_certain, plannable, signature
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
-from tilebase.game.findings import claim_of, layers_checksum
+from tilebase.game.findings import claim_of
 from tilebase.game.formations import formation_of
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text
-from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.objectives.objective import Objective, check_goal_fits, parse_objectives
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import parse_bytes
 from tilebase.runtime.rows import table_text
 
 if TYPE_CHECKING:
     from tilebase.objectives.results import Solution
-    from tilebase.objectives.values import Found
+    from tilebase.objectives.values import Found, Value
     from tilebase.questions.bounds import ProvedBound
-    from tilebase.questions.running import Ask
 
 CHANCES = ("win", "lower", "upper")
 """The objectives that are, or bound, the probability to win."""
@@ -154,24 +153,27 @@ def values(
     if kept.table is not None and how.work is not None:
         raise UsageError("a table is the folder of its run: leave --work out")
     prepare_kernels()
+    from tilebase.cluster.runs import run_in
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import solve as engine
 
     with work_folder(folder, "solve", question, within, *(one.label for one in objectives)) as place:
         bounds_alone = all(one.is_bound and one.discount == 1 for one in objectives)
-        if within == "all" and bounds_alone and kept.table is None and how.down_to is None:
-            # Passes over all boards prove bounds, and nothing else is wanted: no layer is kept.
-            _prove(ask, show, place.path, cluster=how.cluster, **run.use() | {"disk": how.disk})
-            place.finish()
-            return 0
         since = working_time()
         with counting_progress(known=lambda: _recorded(question, objectives).strip()) as progress:
-            solution = engine.solve(
-                question, objectives, folder=None if kept.table else place.path, space=how.space or within,
-                down_to=how.down_to, cluster=how.cluster, **vars(kept),
-                **run.use(progress) | {"disk": how.disk},
-            )  # fmt: skip
-        _write(solution, show, within, working_time() - since, kept.table, kept.above)
+            use = run.use(progress) | {"disk": how.disk}
+            if within == "all" and bounds_alone and kept.table is None and how.down_to is None:
+                # Passes over all boards prove bounds, and nothing else is wanted: no layer is summed up.
+                check_goal_fits(question)
+                with run_in(place.path, cluster=how.cluster, **use) as here:
+                    asked = replace(ask, summaries=False, checksums=show.as_json)
+                    solution = engine.solve_in(asked, here)
+            else:
+                solution = engine.solve(
+                    question, objectives, folder=None if kept.table else place.path,
+                    space=how.space or within, down_to=how.down_to, cluster=how.cluster, **vars(kept), **use,
+                )  # fmt: skip
+        _write(solution, show, working_time() - since, kept.table, kept.above)
         if solution.complete:
             place.finish()
             return 0
@@ -179,20 +181,6 @@ def values(
     reached = "no layer was solved" if lowest is None else f"solved down to sum {lowest}"
     print(f"not complete: {reached}", file=sys.stderr)
     return 0
-
-
-def _prove(ask: Ask, show: Shown, folder: Path, **use: Any) -> None:
-    """Prove bounds by passes over all boards, and write them."""
-    from tilebase.questions.prove import prove
-    from tilebase.questions.running import DEVICE
-
-    bounds = []
-    with counting_progress(known=lambda: _recorded(ask.game, ask.objectives).strip()) as progress:
-        for one in ask.objectives:
-            use |= {"space": DEVICE if ask.on_device else ask.space, "folder": folder, "progress": progress}
-            use |= {"direction": one.name, "dtype": one.dtype, "checksums": show.as_json}
-            bounds.append(prove(ask.game, **use))
-    _write_bounds(tuple(bounds), show)
 
 
 def exact(
@@ -245,22 +233,21 @@ def exact(
     return 0
 
 
-def _write(
-    solution: Solution, show: Shown, space: str, seconds: float, table: Path | None, above: float | None
-) -> None:
+def _write(solution: Solution, show: Shown, seconds: float, table: Path | None, above: float | None) -> None:
     """Write the value of the start, with a sentence to cite for each proved bound."""
     from tilebase.questions.bounds import bounds_of
 
-    bounds = bounds_of(solution, space, seconds)
+    bounds = bounds_of(solution, seconds)
+    start = dict(solution.start) | {one.objective.label: one.bounded for one in bounds}  # as in the sentences
     title = title_of(solution.game)
-    rows = _totals(solution, title)
+    rows = _totals(solution, start, title)
     if above is not None and solution.complete:
         rows.insert(1, _kept(table, title, above))
-    found = list(solution.start.values())
+    found = list(start.values())
     text = table_text(rows) + how_certain(found) + _cited(bounds, show.record)
     text += _recorded(solution.game, solution.objectives, found)
     show.write(
-        rows, partial(_document, solution, bounds, table), data=_values(solution), text=text,
+        rows, partial(_document, solution, bounds, table), data=_values(solution, start), text=text,
         game=solution.game,
     )  # fmt: skip
 
@@ -269,43 +256,13 @@ def _document(solution: Solution, bounds: tuple[ProvedBound, ...], table: Path |
     """Return the document of a solution, with the sentences of its bounds and the checksums of its table."""
     document = solution.as_dict()
     if bounds:
-        said = {one.objective.label: one.asked()[0].sentence for one in bounds}
+        said = {one.objective.label: one.asked()[0] for one in bounds}
         told = zip(solution.start, solution.asked(), strict=True)
-        document |= claim_of(replace(one, sentence=said.get(label, "")) for label, one in told)
+        document |= claim_of(said.get(label, one) for label, one in told)
         document["bounds"] = [one.as_dict() for one in bounds]
     if table is not None and solution.complete:
         document |= _checksums(table)
     return document
-
-
-def _write_bounds(bounds: tuple[ProvedBound, ...], show: Shown) -> None:
-    """Write what a pass over all boards proved."""
-    game, title = bounds[0].game, title_of(bounds[0].game)
-    rows = [{"": "boards", title: f"{bounds[0].positions:,}"}]
-    rows += [{"": one.objective.text, title: str(one.bounded)} for one in bounds]
-    document = claim_of([one.asked()[0] for one in bounds]) | {
-        "game": game.identity,
-        "objectives": [one.objective.identity for one in bounds],
-        "start": [one.bounded.as_dict() for one in bounds],
-        "positions": bounds[0].positions,
-        "complete": True,
-        "bounds": [one.as_dict() for one in bounds],
-    }
-    if all(one.layers for one in bounds):
-        document["layers"] = [
-            {"objective": one.objective.label, "sum": total, "boards": boards, "crc32": crc}
-            for one in bounds
-            for total, boards, crc in one.layers
-        ]
-    document["checksum"] = layers_checksum(document.get("layers", ()))
-    data = [
-        {"objective": one.objective.label, "kind": one.bounded.kind, "type": one.dtype}
-        | {"value": float(one.bounded)}
-        for one in bounds
-    ]
-    text = table_text(rows) + _cited(bounds, show.record)
-    text += _recorded(game, [one.objective for one in bounds], [one.bounded for one in bounds])
-    show.write(rows, document, data=data, text=text, game=game)
 
 
 def _cited(bounds: tuple[ProvedBound, ...], record: Path | None) -> str:
@@ -333,11 +290,11 @@ def _recorded(game: Game, objectives: Sequence[Objective], values: Sequence[Foun
     return next((f"\n{line}" for line in lines if line), "")
 
 
-def _totals(solution: Solution, title: str) -> list[dict[str, Any]]:
+def _totals(solution: Solution, start: Mapping[str, Value], title: str) -> list[dict[str, Any]]:
     what = UP_TO_SYMMETRY if solution.unit == "afterstates" else solution.unit
     rows = [{"": what, title: f"{solution.positions:,}"}]
     names = [one.name for one in solution.objectives]
-    for one, value in zip(solution.objectives, solution.start.values(), strict=solution.complete):
+    for one, value in zip(solution.objectives, start.values(), strict=solution.complete):
         words = one.text
         if names.count(one.name) > 1:
             words += f" ({one.dtype})"
@@ -369,8 +326,8 @@ def _checksums(table: Path) -> dict[str, Any]:
         }
 
 
-def _values(solution: Solution) -> list[dict[str, Any]]:
-    starts = {"": solution.start, **solution.starts_by_board}
+def _values(solution: Solution, start: Mapping[str, Value]) -> list[dict[str, Any]]:
+    starts = {"": start, **solution.starts_by_board}
     return [
         {"objective": one.label, "kind": value.kind, "type": one.dtype, "value": float(value)}
         | ({"board": board} if solution.starts_by_board else {})

@@ -1,4 +1,4 @@
-"""What the reachable boards take: counting and solving them, a finished table, and the table of a formation.
+"""What the reachable boards take: counting and solving them, and a finished table.
 
 The number of boards of each sum within the limits is computed exactly, in a moment
 (`counting.combinatorics`).  How many of them play reaches is counted or estimated (`costs.shares`); each
@@ -20,26 +20,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import LAYER_SECONDS, RANK, of_cores, seconds
-from tilebase.costs.shares import Array, Layers, empty_cells, layers_of, measured, share_of
+from tilebase.costs.shares import Array, Layers, empty_cells, layers_of, share_of
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.errors import GameError, check_first
 from tilebase.files.format import CHUNK_KEYS
-from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import Objective
-from tilebase.runtime.measured import DAY, duration
 from tilebase.runtime.resources import OVERHEAD, Allowance
-from tilebase.sparse.halves import TABLE_LIMIT, Halves
+from tilebase.sparse.halves import Halves
 from tilebase.sparse.sizes import (
     KEPT_KEYS,
     SHARED_KEYS,
@@ -324,100 +320,3 @@ def calling(game: Game, states: float, state_bytes: int) -> Estimate:
         "evaluating a function in", game, reached, reached, "states", seconds("call", reached),
         1, OVERHEAD + int(state_bytes * reached), 0.0, upper=True,
     )  # fmt: skip
-
-
-# -- formations -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class TableSize:
-    """The contents of the table of a formation and a goal, and the cost of solving it.
-
-    Attributes
-    ----------
-    formation, goal:
-        The formation, and the tile that wins.
-    boards:
-        The exact number of boards within the rules below the horizon, without symmetry.
-    positions, measured:
-        The number of positions in the table; exact if it was measured, else an estimate.
-    chance:
-        The probability to win from the start under optimal play, in float64; None if no table was solved.
-    cpu_seconds:
-        CPU seconds of one thread to solve for the probability to win in float64.
-    memory, disk:
-        The least memory of the run, and the size of the table, in bytes.
-    possible:
-        Whether the engine has tables for such boards; if not, it refuses the game whatever the memory.
-    """
-
-    formation: Formation
-    goal: int
-    boards: int
-    positions: int
-    measured: bool
-    chance: float | None
-    cpu_seconds: float
-    memory: int
-    disk: int
-    possible: bool
-
-    def __repr__(self) -> str:
-        return f"<TableSize of {self.formation.name} to {self.goal}: {self.positions_text} positions>"
-
-    @property
-    def positions_text(self) -> str:
-        """The number of positions, with ``~`` before an estimate."""
-        return f"{self.positions:,}" if self.measured else f"~{int(float(f'{self.positions:.1e}')):,}"
-
-    def seconds(self, threads: int) -> float:
-        """Return the expected time with a number of threads."""
-        return _seconds_to_solve(self.formation.game(self.goal), threads)
-
-    def time_text(self, threads: int) -> str:
-        """Return the expected time in words; the engine's refusal where it has no tables."""
-        if not self.possible:
-            return "refused"
-        seconds = self.seconds(threads)
-        return "over a year" if seconds > 366 * DAY else f"~{duration(max(seconds, 1.0))}"
-
-
-def size_of_table(formation: Formation, goal: int) -> TableSize:
-    """Return the contents of the table of a formation and a goal, and the cost of solving it; nothing is
-    solved.
-
-    Raises `GameError` if the formation cannot make the goal.
-
-    >>> from tilebase.game.formations import formation
-    >>> size_of_table(formation("442"), 128).positions
-    17812578
-    """
-    check_first(formation, Formation, "a Formation, such as formation('L3')")
-    game = formation.game(goal)
-    exact = measured().get((formation.name, goal)) if formation in formations() else None
-    layers = layers_of(game)
-    positions = float(layers.afterstates.sum())
-    expected = solving(game, WIN, ONE, table=True)
-    return TableSize(
-        formation, goal, sum(layers.boards.values()),
-        exact.positions if exact else round(positions), exact is not None,
-        None if exact is None else exact.win, _seconds_to_solve(game, 1),
-        expected.memory, round(expected.disk),
-        half_boards(game) <= TABLE_LIMIT,
-    )  # fmt: skip
-
-
-def _seconds_to_solve(game: Game, threads: int) -> float:
-    return count_seconds(layers_of(game), None, threads) + solve_seconds(game, WIN, None, threads)
-
-
-def sizes_of(formation: Formation) -> Iterator[TableSize]:
-    """Yield the tables of a formation by ascending goal, from 32 on, or of its largest goal if that is less.
-
-    Raises `GameError` if the formation can make no goal.
-    """
-    goal = max(formation.least_goal, min(32, formation.largest_goal))
-    yield size_of_table(formation, goal)
-    with suppress(GameError):  # tiles larger than the goal may not fit into a key
-        while (goal := 2 * goal) <= formation.largest_goal:
-            yield size_of_table(formation, goal)

@@ -115,7 +115,6 @@ class DensePass:
 
     For a query of another type, what its callback returns for each layer is in `seen`.  All layers must fit
     into memory then.
-    `checksums` has those of the layers by sum, but for those that were solved when they were not wanted.
 
     Workers of the run do the large layers (`dense.shared`); a folder above is attached to them.
     """
@@ -173,7 +172,7 @@ class DensePass:
         self.found: dict[int, LayerSummary | None] = {}
         self.starts: dict[Cells, Number] = {}
         self.seen: dict[int, Any] = {}
-        self.checksums: dict[int, str] = {}
+        self._checksums: dict[int, str] = {}
 
     def _make_layers(self, backend: str) -> Workspace[Any, Any]:
         """Return the layers, in memory or in files, with the backend that works them."""
@@ -216,6 +215,17 @@ class DensePass:
     def pages(self) -> Pages:
         """The pages of the index of the values, which are kept."""
         return self._values.files.pages()
+
+    @property
+    def checksums(self) -> tuple[tuple[int, int, str], ...]:
+        """For each layer, from the largest sum down: the sum, the boards, and the checksum of the values.
+
+        Empty if they are not wanted, or were not when a layer was solved.
+        """
+        known = self._checksums
+        if not self.wanted.checksums or known.keys() != self.found.keys():
+            return ()
+        return tuple((total, self.sizes[total], known[total]) for total in sorted(known, reverse=True))
 
     def start(self) -> Number:
         """Return the value of the start: the mean, the least or the largest over the start states."""
@@ -326,7 +336,7 @@ class DensePass:
             self.starts |= {tuple(cells): _number(value) for cells, value in line["starts"]}
             self.seen[total] = line.get("seen")
             if "crc" in line:
-                self.checksums[total] = text(line["crc"], "a checksum")
+                self._checksums[total] = text(line["crc"], "a checksum")
 
     # -- one layer ---------------------------------------------------------------------------
 
@@ -366,7 +376,7 @@ class DensePass:
         if (checksum := self._values.checksum(total)) is not None:
             line["file"] = checksum
         if crc is not None:
-            line["crc"] = self.checksums[total] = crc
+            line["crc"] = self._checksums[total] = crc
         if self._query is not None:
             assert isinstance(self._layers, InMemory)
             line["seen"] = self.seen[total] = self._query.callback(total, self._layers.layer(total))

@@ -151,6 +151,11 @@ class Solution(Reported):
         If the game starts from several boards after a slide, as formations do:
         ``starts_by_board[text][label]`` is the value of one of them.  `start` is their mean, least or largest
         value.  Empty for other games.
+    checksums:
+        ``checksums[i]``: under the i-th objective, for each layer from the largest sum down: the sum, the
+        boards, and the CRC-32 of their values; if they were asked for, in place of the summaries in `layers`.
+    bytes_moved:
+        The bytes of layers that a pass over all boards read and wrote, without calls that it continued.
     """
 
     game: Game
@@ -160,6 +165,8 @@ class Solution(Reported):
     positions: int
     starts_by_board: Mapping[str, StartValues] = field(default_factory=dict, hash=False)
     unit: str = "afterstates"
+    checksums: tuple[tuple[tuple[int, int, str], ...], ...] = ()
+    bytes_moved: int = field(default=0, compare=False)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{label} {value}" for label, value in self.start.items())
@@ -168,6 +175,11 @@ class Solution(Reported):
     def _repr_html_(self) -> str:
         rows = [{"objective": label, "the start": str(value)} for label, value in self.start.items()]
         return html_text(f"{self.game}: {self.positions:,} {self.unit}", rows)
+
+    @property
+    def space(self) -> str:
+        """``"all"`` boards within the limits or the ``"reachable"`` ones."""
+        return "all" if self.unit == "boards" else "reachable"
 
     @property
     def complete(self) -> bool:
@@ -216,7 +228,11 @@ class Solution(Reported):
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values; None for infinite numbers."""
-        layers = plain(list(self.rows()))
+        layers = plain(list(self.rows())) or [
+            {"objective": one.label, "sum": total, "boards": boards, "crc32": crc}
+            for one, known in zip(self.objectives, self.checksums, strict=False)
+            for total, boards, crc in known
+        ]
         boards = {board: plain(list(values.values())) for board, values in self.starts_by_board.items()}
         return claim_of(self.asked()) | {
             "game": self.game.identity,

@@ -5,6 +5,7 @@ A bound is an integer divided by a power of two.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -148,20 +149,21 @@ def rounding_loss(game: Game, dtype: str) -> Fraction:
     return Fraction(steps + 1, TYPES[dtype].one)
 
 
-def bounds_of(solution: Solution, space: str, seconds: float) -> tuple[ProvedBound, ...]:
-    """Return what a solution on the boards of a space proves: a bound for each objective that is one."""
-    return tuple(
-        bound_of(solution.game, objective, value.bound, space, solution.positions, seconds)
-        for objective, value in zip(solution.objectives, solution.start.values(), strict=solution.complete)
-        if isinstance(value, Lower | Upper) and objective.discount == 1
-    )
+def bounds_of(solution: Solution, seconds: float) -> tuple[ProvedBound, ...]:
+    """Return what a solution proves: a bound for each objective that is one.
 
-
-def bound_of(
-    game: Game, objective: Objective, found: Fraction, space: str, positions: int, seconds: float,
-    moved: int = 0,
-) -> ProvedBound:  # fmt: skip
-    """Return a bound as an integer over the power of two of its type, rounded outward."""
-    one = objective.one
-    value = math.ceil(found * one) if objective.rounds_up else math.floor(found * one)
-    return ProvedBound(game, objective.name, objective.dtype, value, one, space, positions, seconds, moved)
+    A bound is an integer over the power of two of its type, rounded outward.
+    """
+    found, layers = solution.start.values(), solution.checksums or itertools.repeat(())
+    bounds = []
+    for objective, value, known in zip(solution.objectives, found, layers, strict=False):
+        if isinstance(value, Lower | Upper) and objective.discount == 1:
+            units = value.bound * objective.one
+            units = math.ceil(units) if objective.rounds_up else math.floor(units)
+            bounds.append(
+                ProvedBound(
+                    solution.game, objective.name, objective.dtype, units, objective.one, solution.space,
+                    solution.positions, seconds, solution.bytes_moved, known,
+                )
+            )  # fmt: skip
+    return tuple(bounds)

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.costs.estimate import WEEK, WORTH_BYTES, Estimate, free_disk
-from tilebase.costs.reachable import WIN, half_boards, solving
-from tilebase.costs.shares import measured
+from tilebase.costs.reachable import ONE, WIN, count_seconds, half_boards, solve_seconds, solving
+from tilebase.costs.shares import COUNTED, layers_of, measured, share_of
 from tilebase.errors import BoardError, GameError, MissingBoardError, UsageError
 from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Cells, Game
@@ -29,7 +29,7 @@ from tilebase.game.grid import is_shape
 from tilebase.game.notation import as_typed, count_of, split_cells
 from tilebase.objectives.numbers import byte_text
 from tilebase.runtime.documents import shown
-from tilebase.runtime.measured import duration
+from tilebase.runtime.measured import DAY, duration
 from tilebase.runtime.resources import Allowance
 from tilebase.sparse.halves import TABLE_LIMIT
 from tilebase.tables.large_tiles import (
@@ -106,6 +106,48 @@ class Fit:
         known = measured().get((self.formation.name, self.goal))
         return known.win if known else None
 
+    @property
+    def boards(self) -> int:
+        """The exact number of boards within the rules below the horizon, without symmetry."""
+        return sum(layers_of(self.game).boards.values())
+
+    @property
+    def positions(self) -> int:
+        """The number of positions in its table; exact if it was measured, else an estimate."""
+        return round(float(layers_of(self.game).afterstates.sum()))
+
+    @property
+    def measured(self) -> bool:
+        """Whether its positions were counted once."""
+        return share_of(self.game).spread == COUNTED and not self.alone
+
+    @property
+    def positions_text(self) -> str:
+        """The number of positions, with ``~`` before an estimate."""
+        return f"{self.positions:,}" if self.measured else f"~{int(float(f'{self.positions:.1e}')):,}"
+
+    @property
+    def possible(self) -> bool:
+        """Whether the engine has tables for such boards; if not, it refuses the game whatever the memory."""
+        return half_boards(self.game) <= TABLE_LIMIT
+
+    def seconds(self, threads: int) -> float:
+        """Return the expected time with a number of threads."""
+        counting = count_seconds(layers_of(self.game), None, threads)
+        return counting + solve_seconds(self.game, WIN, None, threads)
+
+    def time_text(self, threads: int) -> str:
+        """Return the expected time in words; the engine's refusal where it has no tables."""
+        if not self.possible:
+            return "refused"
+        seconds = self.seconds(threads)
+        return "over a year" if seconds > 366 * DAY else f"~{duration(max(seconds, 1.0))}"
+
+    @cached_property
+    def least(self) -> Estimate:
+        """What its table takes with one thread, which needs the least memory."""
+        return solving(self.game, WIN, ONE, table=True)
+
     @cached_property
     def expected(self) -> Estimate:
         """What its table takes on this machine, with all processors."""
@@ -127,7 +169,7 @@ class Fit:
     @cached_property
     def too_large(self) -> str:
         """Why it cannot be solved on this machine on any disk, in a few words; empty if it can."""
-        if half_boards(self.game) > TABLE_LIMIT:
+        if not self.possible:
             return "too many boards for a table"
         if self.expected.memory > Allowance.of().memory:
             return f"needs {byte_text(self.expected.memory)} of memory"
@@ -230,6 +272,18 @@ def _whole(whole: Game, tiles: Cells) -> Iterator[Fit]:
         yield Fit(game, 1 << exponent)
 
 
+def tables_of(one: Formation) -> Iterator[Fit]:
+    """Yield the tables of a formation by ascending goal, from 32 on, or of its largest goal if that is less.
+
+    Raises `GameError` if the formation can make no goal.
+    """
+    goal = max(one.least_goal, min(LEAST_GOAL, one.largest_goal))
+    yield Fit(one.game(goal), goal, one)
+    with suppress(GameError):  # tiles larger than the goal may not fit into a key
+        while (goal := 2 * goal) <= one.largest_goal:
+            yield Fit(one.game(goal), goal, one)
+
+
 @cache
 def catalogue() -> tuple[Fit, ...]:
     """Return the tables that players solve: of each formation, and of small boards, by ascending goal.
@@ -237,12 +291,8 @@ def catalogue() -> tuple[Fit, ...]:
     >>> len(catalogue()), catalogue()[0].name
     (152, 'L3-128')
     """
-    found = []
-    for one in formations():
-        least = max(one.least_goal, COMMON_GOAL if one.masks else LEAST_GOAL)
-        goals = (1 << e for e in range(5, 17))
-        most = 0 if one.walled else one.largest_goal
-        found += [Fit(one.game(goal), goal, one) for goal in goals if least <= goal <= most]
+    every = (fit for one in formations() if not one.walled for fit in tables_of(one))
+    found = [fit for fit in every if fit.goal >= (COMMON_GOAL if fit.game.masks else LEAST_GOAL)]
     found += [Fit(Game(shape, goal), goal) for shape, goals in WHOLE.items() for goal in goals]
     return tuple(found)
 

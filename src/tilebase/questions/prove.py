@@ -11,26 +11,18 @@ bound with a pattern also holds without it if the pattern is a forced win, which
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from tilebase.cluster.runs import Run, attached, run_in
-from tilebase.dense.backends.protocol import DenseWork
-from tilebase.dense.index import PerfectIndex
-from tilebase.dense.passes import DensePass
-from tilebase.dense.values import Wanted
+from tilebase.cluster.runs import run_in
 from tilebase.errors import UsageError
-from tilebase.files import places
-from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Game, check_is_game
 from tilebase.objectives.objective import Objective, check_goal_fits
-from tilebase.objectives.values import Lower, Upper
-from tilebase.questions.bounds import ProvedBound, bound_of, rounding_loss
+from tilebase.questions.bounds import ProvedBound, bounds_of, rounding_loss
 from tilebase.questions.running import DEVICE, Ask, choose_space
-from tilebase.questions.solve import check_solving, solve_in
+from tilebase.questions.solve import solve_in
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Use
 
@@ -46,7 +38,6 @@ def prove(
     precision: float | None = None,
     space: str | None = None,
     folder: Path | str | None = None,
-    work: Callable[[DenseWork], None] | None = None,
     cluster: str | Executor | None = None,
     checksums: bool = False,
     **use: Unpack[Use],
@@ -68,8 +59,6 @@ def prove(
         ``"reachable"``: the reachable boards.  None: ``"all"`` if there are limits.
     folder:
         The folder of layers, to continue after an interruption.  None: a temporary folder.
-    work:
-        Called with the cost of the dense pass.
     cluster:
         Workers that do the large layers, as in `solve`.
     checksums:
@@ -93,46 +82,21 @@ def prove(
     355998190
     """
     check_is_game(game)
-    ask = _checked(game, direction, space, work, checksums=checksums)
-    objective = Objective(direction, dtype or "")
-    objective.check(game)
-    _check_bound(game, objective, precision)
-    ask = replace(ask, objectives=(objective,))
-    with run_in(folder, cluster=cluster, **use) as run:
-        since = working_time()
-        chosen = choose_space(ask, run, keep=False)
-        if chosen == "all":
-            spent = _prove_all(ask, run, checksums=checksums)
-            found, positions, layers = spent.bound, spent.positions, spent.layers
-            moved = spent.work.read + spent.work.written
-            if work is not None:
-                work(spent.work)
-        else:
-            solved = solve_in(replace(ask, space=chosen), run)
-            assert isinstance(solved.value, Lower | Upper)
-            found, positions, moved, layers = solved.value.bound, solved.positions, 0, ()
-        seconds = working_time() - since
-    proved = bound_of(game, objective, found, chosen, positions, seconds, moved)
-    return replace(proved, layers=layers)
-
-
-def _checked(game: Game, direction: str, space: str | None, work: object, *, checksums: bool) -> Ask:
-    """Return what is asked, for the usual type.
-
-    Raises `UsageError` for ways that do not exist or do not go together.
-    """
     if direction not in ("lower", "upper"):
         raise UsageError(f"direction {direction!r} does not exist: choose one of lower, upper")
     if space not in (None, "all", DEVICE, "reachable"):
         raise UsageError(f"space {space!r} does not exist: choose one of all, {DEVICE}, reachable")
-    ask = Ask.on(space, game, (Objective(direction),), table=False)
-    if work is not None and ask.space != "all":
-        raise UsageError(
-            "steps are measured in the space all only: leave out the stats, or choose that space"
-        )
+    objective = Objective(direction, dtype or "")
+    ask = Ask.on(space, game, (objective,), table=False)
     if checksums and ask.space != "all":
         raise UsageError("layers have checksums in the space all only: leave them out, or choose that space")
-    return ask
+    _check_bound(game, objective, precision)
+    with run_in(folder, cluster=cluster, **use) as run:
+        since = working_time()
+        chosen = choose_space(ask, run, keep=False)
+        solved = solve_in(replace(ask, space=chosen, summaries=False, checksums=checksums), run)
+        (proved,) = bounds_of(solved, working_time() - since)
+    return proved
 
 
 def _check_bound(game: Game, objective: Objective, precision: float | None) -> None:
@@ -148,30 +112,3 @@ def _check_bound(game: Game, objective: Objective, precision: float | None) -> N
             f"{objective.dtype} can lose up to {float(loss):.2g} by rounding, more than {precision:g}: "
             "choose a larger type"
         )
-
-
-class _Proof(NamedTuple):
-    """What a pass over all boards found."""
-
-    bound: Fraction
-    positions: int
-    work: DenseWork
-    layers: tuple[tuple[int, int, str], ...]
-
-
-def _prove_all(ask: Ask, run: Run, *, checksums: bool) -> _Proof:
-    """Return the bound by a pass over all boards within the limits."""
-    (objective,) = ask.objectives
-    check_solving(ask, run)
-    with (
-        RunFolder(run.folder, Query(ask.game)),
-        attached(run.cluster, run.folder),
-        DensePass(
-            run.within(places.values_folder(objective.label)), PerfectIndex(ask.game), objective,
-            wanted=Wanted(summaries=False, checksums=checksums), backend=ask.backend,
-        ) as dense,
-    ):  # fmt: skip
-        dense.run()
-    known = dense.checksums if checksums and dense.checksums.keys() == dense.found.keys() else {}
-    layers = tuple((total, dense.sizes[total], known[total]) for total in sorted(known, reverse=True))
-    return _Proof(Fraction(dense.start()), sum(dense.sizes.values()), dense.work, layers)

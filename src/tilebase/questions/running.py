@@ -59,6 +59,9 @@ class Ask:
         The sum of the last layer that is solved; None for all.
     on_device:
         Whether a device does the steps of a pass over all boards, and not the processors.
+    summaries, checksums:
+        Whether layers of a pass over all boards without a table are summed up, and whether they get
+        checksums.
 
     Raises `UsageError` if the space does not exist.
     """
@@ -68,13 +71,20 @@ class Ask:
     space: str
     down_to: int | None = None
     on_device: bool = False
+    summaries: bool = True
+    checksums: bool = False
 
     @classmethod
     def on(
         cls, space: str | None, game: Game, objectives: Sequence[Objective], down_to: int | None = None, *,
         table: bool,
     ) -> Ask:  # fmt: skip
-        """Return what is asked on the boards that a caller names, or on the usual ones."""
+        """Return what is asked on the boards that a caller names, or on the usual ones.
+
+        Raises `UsageError` if an objective does not fit the game.
+        """
+        for one in objectives:
+            one.check(game)
         chosen = space or _usual_space(game, objectives, table=table)
         on_device = chosen == DEVICE
         return cls(game, tuple(objectives), "all" if on_device else chosen, down_to, on_device)

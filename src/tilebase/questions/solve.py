@@ -46,6 +46,7 @@ from tilebase.tables.prober import Prober
 
 if TYPE_CHECKING:
     from tilebase.cluster.pieces import Executor
+    from tilebase.dense.passes import DensePass
 
 LOG = logging.getLogger(__name__)
 
@@ -123,8 +124,6 @@ def solve(
     """
     check_is_game(game)
     objectives = objectives_of(objective, discount)
-    for one in objectives:
-        one.check(game)
     ask = Ask.on(space, game, objectives, down_to, table=table is not None)
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
@@ -380,8 +379,9 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
         _check_closed(game)
     boolean = all(one.is_boolean for one in ask.objectives)
     index = PerfectIndex(game, open_only=boolean and not (keep.whole or run.cluster))
-    positions = 0
+    positions = moved = 0
     layers: list[tuple[LayerSummary, ...]] = []
+    checksums: list[tuple[tuple[int, int, str], ...]] = []
     values: list[Value] = []
     by_board: list[list[Value]] = []  # by_board[i]: the values of the start boards under objective i
     pages: dict[str, Pages] = {}
@@ -393,37 +393,45 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
             sums = Sums(lowest if keep.whole else None, down_to=ask.down_to)
             here = run.within(places.values_folder(one.label))
             # From a device all values would have to be fetched for their summaries.
-            wanted = Wanted(summaries=keep.whole or not ask.on_device, files=keep.whole)
+            wanted = Wanted(keep.whole or (ask.summaries and not ask.on_device), keep.whole, ask.checksums)
             with DensePass(here, index, one, wanted=wanted, sums=sums, backend=ask.backend) as dense:
-                begun = (here.folder / places.SOLVED).exists()
-                with remembering() as done:
-                    found = dense.run()
-                    if not (begun or run.cluster or ask.on_device):
-                        kind = "bits" if dense.layout == "bits" else "pass"
-                        done[kind] = dense.worked(found)
+                found = _passed(dense, ask, run)
                 if keep.whole:
                     pages[one.label] = dense.pages
             left_out = {s: n for s, n in index.left_out.items() if s >= max(ask.least, min(found))}
-            positions = sum(dense.sizes[s] for s in found if s >= ask.least) + sum(left_out.values())
-            layers.append(tuple(_layers({s: found[s] for s in found if s >= ask.least}, left_out)))
+            solved = {s: found[s] for s in found if s >= ask.least}
+            positions = sum(dense.sizes[s] for s in solved) + sum(left_out.values())
+            layers.append(tuple(_layers(solved, left_out)) if wanted.summaries else ())
+            checksums.append(dense.checksums)
+            moved += dense.work.read + dense.work.written
             if dense.complete:
                 rounding = Rounding(game, one)
                 values.append(rounding.start(dense.start()))
                 by_board.append(_values_after(rounding, dense.starts.__getitem__))
         start = StartValues(ask.objectives, values) if values else StartValues((), ())
         if keep.whole and values:
-            counts = {"boards": positions}
-            write_manifest(path, before, game, counts, ask.objectives, start, pages, "all")
+            write_manifest(path, before, game, {"boards": positions}, ask.objectives, start, pages, "all")
     boards = _by_board(game, ask.objectives, by_board)
-    return Solution(game, ask.objectives, tuple(layers), start, positions, boards, "boards")
+    return Solution(
+        game, ask.objectives, tuple(layers), start, positions, boards, "boards", tuple(checksums), moved
+    )
+
+
+def _passed(dense: DensePass, ask: Ask, run: Run) -> dict[int, LayerSummary | None]:
+    """Return the layers of a pass, and remember what it took if threads have done the whole of it."""
+    begun = (dense.folder / places.SOLVED).exists()
+    with remembering() as done:
+        found = dense.run()
+        if not (begun or run.cluster or ask.on_device):
+            done["bits" if dense.layout == "bits" else "pass"] = dense.worked(found)
+    return found
 
 
 def _layers(found: dict[int, LayerSummary | None], left_out: dict[int, int]) -> Iterator[LayerSummary]:
     """Yield the layers that were summed up, by sum, with the won boards that were left out."""
-    if any(found.values()):
-        for s in sorted({*found, *left_out}):
-            if (layer := found.get(s, LayerSummary.empty(s))) is not None:
-                yield layer.with_won(left_out[s]) if s in left_out else layer
+    for s in sorted({*found, *left_out}):
+        if (layer := found.get(s, LayerSummary.empty(s))) is not None:
+            yield layer.with_won(left_out[s]) if s in left_out else layer
 
 
 def _check_closed(game: Game) -> None:
