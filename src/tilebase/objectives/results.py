@@ -13,7 +13,16 @@ from tilebase.game.game import Game
 from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective, find_objective
-from tilebase.objectives.values import NEVER, Exact, Lower, Rounded, Upper, Value, join_bounds, with_complement
+from tilebase.objectives.values import (
+    NEVER,
+    Exact,
+    Lower,
+    Rounded,
+    Upper,
+    Value,
+    join_bounds,
+    with_complement,
+)
 from tilebase.runtime.documents import shown, whole
 from tilebase.runtime.rows import html_text
 
