@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import random
+import re
 import sys
 from fractions import Fraction
 from pathlib import Path

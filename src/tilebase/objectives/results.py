@@ -141,9 +141,10 @@ def proves_certain(objective: Objective) -> bool:
 
 
 def _kind(value: Value) -> str:
-    """Return the type of a value in words: of a rounded one with its float, where that is small."""
-    small = isinstance(value, Rounded) and value.dtype != "float64"
-    return f"{value.kind} in {value.dtype}" if small else value.kind
+    """Return the type of a value in words: of a rounded one with its float, if that is a small one."""
+    if isinstance(value, Rounded) and value.dtype != "float64":
+        return f"{value.kind} in {value.dtype}"
+    return value.kind
 
 
 @dataclass(frozen=True)
