@@ -306,7 +306,7 @@ def test_mirror_images_of_wide_rows(tmp_path, monkeypatch):
 def test_large_tiles_and_sums(shape, goal, rules, forced):
     """Patterns, 36 of two tiles in words of ten bits, and sums: the same boards as the diagrams count."""
     game = Game(shape, goal, start="empty", **rules)
-    found = force(game, engine="dense", again="diagrams")
+    found = force(game, engine="dense", again=True)
     assert found.forced is forced
     assert found.again is not None
     assert not found.again.differ

@@ -58,12 +58,12 @@ class EngineOptions:
         ),
     ] = None
     again: Annotated[
-        str | None,
+        bool,
         Parameter(
-            help="After --engine dense, count the boards and wins of each layer again by diagrams, or "
-            "by plain (the rules in Python, for small games)."
+            negative=(),
+            help="After --engine dense, count the boards and wins of each layer again by diagrams.",
         ),
-    ] = None
+    ] = False
     cluster: ClusterOption = None
 
 
@@ -167,8 +167,7 @@ def _write_answer(answer: Forced, show: Shown, certificate: Path | None) -> None
     if answer.listed is not None:
         text += f"{answer.listed:,} boards prove it in {certificate}; check it with tilebase verify\n"
     if answer.again is not None:
-        row |= {"again": answer.again.engine, "layers": answer.again.layers}
-        row |= {"layers that differ": len(answer.again.differ)}
+        row |= {"layers": answer.again.layers, "layers that differ": len(answer.again.differ)}
         text += f"{answer.again.statement}, in {answer.again.seconds:.1f} s\n"
     show.write([row], answer.as_dict(), text=text, game=answer.game)
 

@@ -82,7 +82,7 @@ class Forced(Reported):
     layers:
         Of a dense pass, the boards and the won boards of each sum, ascending.
     again:
-        What a second engine found for these layers, if one was named.
+        What diagrams found for these layers, if they were to count them again.
     version:
         The version of this program.
     """
@@ -127,7 +127,7 @@ def force(
     keep: bool = True,
     seconds: float = math.inf,
     certificate: Path | str | None = None,
-    again: str | None = None,
+    again: bool = False,
     cluster: str | Executor | None = None,
     **use: Unpack[Use],
 ) -> Forced:
@@ -152,8 +152,7 @@ def force(
     certificate:
         File for a proof (`search.certificates`), which the search and diagrams can make.
     again:
-        One of `again.SECOND`: a second engine that counts the boards and wins of each layer of a dense pass
-        again (`questions.again`).  None: no second engine.
+        Count the boards and wins of each layer of a dense pass again, by diagrams (`questions.again`).
     cluster:
         Workers that do the large layers of a pass, as in `solve`, for the engines ``"dense"`` and
         ``"reachable"``.
@@ -177,12 +176,8 @@ def force(
     check_is_game(game)
     allowed = Allowance.of(**use)
     check_ways(game, engine, certificate, cluster)
-    if again is not None and engine != "dense":
-        raise UsageError("a second engine reproduces the layers of a dense pass: choose the engine dense")
-    if again is not None:
-        from tilebase.questions.again import check_second
-
-        check_second(game, again)
+    if again and engine != "dense":
+        raise UsageError("diagrams count the layers of a dense pass again: choose the engine dense")
     since = working_time()
     if engine in (None, "search"):
         free = engine is None and certificate is None
@@ -274,9 +269,8 @@ def _patiently(search: Search, patience: Callable[[float], float]) -> tuple[bool
 
 
 def _by_pass(
-    game: Game, engine: str, folder: Path | str | None, again: str | None, cluster: str | Executor | None,
-    use: Use,
-) -> Forced:  # fmt: skip
+    game: Game, engine: str, folder: Path | str | None, again: bool, cluster: str | Executor | None, use: Use
+) -> Forced:
     """Return the verdict of a pass over all boards, or over those that occur."""
     from tilebase.questions.solve import solve
 
@@ -289,11 +283,11 @@ def _by_pass(
         return found
     layers = tuple(ForcedLayer(one.sum, one.positions, one.won) for one in solved.layers[0])
     found = replace(found, layers=layers)
-    if again is None:
+    if not again:
         return found
     from tilebase.questions.again import reproduce_layers
 
-    return replace(found, again=reproduce_layers(game, found.layers, forced=forced, engine=again, **use))
+    return replace(found, again=reproduce_layers(game, found.layers, forced=forced, **use))
 
 
 def _by_diagrams(
