@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+import re
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -268,6 +269,8 @@ def test_the_command(tables: Path, tmp_path: Path, printed, monkeypatch):
     assert "2x3: " not in out
     assert len(json.loads(printed(f"review {tables} {file} -f json --objective score"))["endgames"]) == 1
     assert printed(f"review {tables} {file} -f csv").startswith("table,number,board")
+    file.write_text("2,2,0/0,0,0/0,0,0\n8,0,0/0,2,0/0,0,0")
+    assert re.search("breaks, where the review starts again +1\n", printed(f"review {tables / '3x3'} {file}"))
 
 
 def test_the_size_of_a_negligible_loss_is_printed(tables: Path, tmp_path: Path) -> None:

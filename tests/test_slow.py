@@ -82,7 +82,7 @@ def test_4x4_to_64(lasting):
     result = count(Game("4x4", 64), folder=lasting, keep="afterstates")
     for fact in facts("state_counts.tsv", board="4x4", goal="64", quantity="states_with_specials"):
         assert result.total("live") + 2 == int(fact["value"]), fact
-    for fact in facts("state_counts.tsv", quantity="states_of_sum", sum="348"):
+    for fact in facts("state_counts.tsv", quantity="live_states_of_sum", sum="348"):
         assert result.live[result.sums == 348].sum() == int(fact["value"]), fact
 
 

@@ -78,7 +78,8 @@ A game that was found has at least as many moves as the shortest one."""
 NO_QUANTITY = Quantity("", "")
 """Of a question that no line of the fact files asks again."""
 CHANCE, LOWER = "probability to win", "proved lower bound of the probability to win"
-"""Questions of records; a bound is compared with the probability, too."""
+UPPER = LOWER.replace("lower", "upper")
+"""Questions of records; bounds are compared with the probability, too."""
 LARGEST = "largest tile that can be forced"
 """The question of a record that names no goal."""
 COUNTS = {"live_states": " live", "states": " states"}
@@ -469,28 +470,40 @@ def _read(path: Path, document: Any) -> Result:
     took = f"{ran['cpu_seconds']:,} processor seconds"
     found = Result(_name(path.stem), "new", **told, took=took)
     played = document.get("game")  # `reach` names it in words
-    before = find_before(Game.from_identity(played), answers) if isinstance(played, dict) else None
-    return found if before is None else _with_before(found, *before)
+    before = find_before(Game.from_identity(played), answers) if isinstance(played, dict) else []
+    return _with_before(found, before, several=len(answers) > 1)
 
 
-def _with_before(found: Result, one: Result, verdict: str) -> Result:
-    """Return a result with who published it before, or as what it was recorded, and whether both agree."""
-    if not one.published:
-        words = f"{verdict}: " if verdict == "differs" else ""
-        return replace(found, said=f"{found.said} Recorded before: {words}{one.value} ({one.name}).")
+def _with_before(found: Result, before: Sequence[tuple[str, Result, str]], *, several: bool) -> Result:
+    """Return a result with who published its answers before, or as what they were recorded, and what agrees.
+
+    Questions are named if there are several.
+    """
     told = {"recomputed": ", recomputed here", "improved": ", improved here", "differs": ", which differs"}
-    said = f"{found.said} Published: {one.published} ({one.source}){told.get(verdict, '')}."
-    group = verdict if verdict in GROUPS else "new"
+    said = found.said
+    for question, one, verdict in before:
+        words = told.get(verdict, "")
+        small = re.search(rf"{re.escape(question)}: \S+ \(rounded in (\w+)\)", found.said)
+        if verdict == "differs" and small:
+            words += f": {small[1]} rounds at each slide"
+        where = "Published" if one.published else "Recorded before"
+        known = f"{one.published or one.answer} ({one.source or one.name})"
+        said += f" {where}: {question + ': ' if several else ''}{known}{words}."
+    published = [(one, verdict) for _, one, verdict in before if one.published]
+    if not published:
+        return replace(found, said=said)
+    group = next((verdict for _, verdict in published if verdict in GROUPS), "new")
+    (one, _), *_ = published
     return replace(found, group=group, published=one.published, source=one.source, said=said)
 
 
 # -- comparing ------------------------------------------------------------------------------------
 
 
-def find_before(game: Game, answers: Mapping[str, str]) -> tuple[Result, str] | None:
-    """Return the first known result of a game and of a question of a record, and how both answers agree.
+def find_before(game: Game, answers: Mapping[str, str]) -> list[tuple[str, Result, str]]:
+    """Return the questions of a record that are answered before, the known results, and how both agree.
 
-    That is recomputed, improved or differs; empty if neither says more.  None if nothing is known.
+    That is recomputed, improved or differs; empty if neither says more.
     """
     limits = game.limits or ()
     if LARGEST in answers:  # it has no goal, and limits even if only the size of a key bounds its tiles
@@ -500,19 +513,19 @@ def find_before(game: Game, answers: Mapping[str, str]) -> tuple[Result, str] | 
         try:
             board = board_of(game.changed(limits=None, pattern=None, start="two-tiles"))
         except TilebaseError:  # a formation begins with boards of its own
-            return None
+            return []
     board += f" within {','.join(map(str, limits))}" if limits else ""
-    # A proved bound is compared with the probability itself, too.
-    asked = {CHANCE: answers[LOWER], **answers} if LOWER in answers else answers
-    for one in results():
-        named = one.quantity
-        if (
-            named.recorded in asked
-            and one.board.replace("/", ",") == board.replace("/", ",")  # planes are written apart in two ways
-            and (named.start or "two-tiles", named.pattern or None) == (game.start, game.pattern)
-        ):
-            return one, _agreement(one, asked[named.recorded])
-    return None
+    # Proved bounds are compared with the probability itself, too.
+    low, high = answers.get(LOWER, ""), answers.get(UPPER, "")
+    bounds = f"{low.replace('at least', 'from')}{high.replace('at most', ' to')}" if high else low
+    asked = {CHANCE: bounds, **answers} if low else answers
+    return [
+        (named.recorded, one, _agreement(one, asked[named.recorded]))
+        for one in results()
+        if (named := one.quantity).recorded in asked
+        and one.board.replace("/", ",") == board.replace("/", ",")  # planes are written apart in two ways
+        and (named.start or "two-tiles", named.pattern or None) == (game.start, game.pattern)
+    ]
 
 
 def _agreement(one: Result, answer: str) -> str:

@@ -206,7 +206,7 @@ def largest(
         "board": found.shape,
         "largest forced": found.tile,
         "": "" if found.exact else "or more",
-        "afterstates": found.positions,
+        "positions": found.positions,
         "seconds": round(found.seconds, 1),
     }
     show.write([row], found.as_dict(), text=f"{table_text([row])}{signature()}\n", game=None)

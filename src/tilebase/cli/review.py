@@ -175,6 +175,8 @@ def _summary(found: Review) -> list[dict[str, Any]]:
         "not judged": f"{len(found.unjudged):,}",
         "in positions that are not in the table": f"{found.unknown - len(found.unjudged):,}",
     }
+    if breaks := sum(move.problem is not None and not move.slides for move in found.moves[:-1]):
+        rows["breaks, where the review starts again"] = f"{breaks:,}"
     if found.faultless is not None and found.mean_loss is not None:
         rows |= {
             "no mistake": f"{found.reviewed - found.mistakes:,} ({share_text(found.faultless)})",

@@ -51,8 +51,8 @@ class Finding:
     board:
         What is played, as `title_of` names a game.
     quantity, value, kind:
-        What was asked, the answer as text, and its type: exact, rounded, lower, upper, interval, verdict,
-        sampled or unknown.
+        What was asked, the answer as text, and its type: exact, rounded (with a float other than
+        float64), lower, upper, interval, verdict, found, sampled or unknown.
     rules:
         How play begins and what is spawned, in words with a blank in front; empty where the board says it.
     sentence:

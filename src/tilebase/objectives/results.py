@@ -13,7 +13,16 @@ from tilebase.game.game import Game
 from tilebase.game.names import rules_of, title_of
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective, find_objective
-from tilebase.objectives.values import NEVER, Exact, Lower, Upper, Value, join_bounds, with_complement
+from tilebase.objectives.values import (
+    NEVER,
+    Exact,
+    Lower,
+    Rounded,
+    Upper,
+    Value,
+    join_bounds,
+    with_complement,
+)
 from tilebase.runtime.documents import shown, whole
 from tilebase.runtime.rows import html_text
 
@@ -131,6 +140,13 @@ def proves_certain(objective: Objective) -> bool:
     return objective.is_win and objective.is_float and objective.discount == 1
 
 
+def _kind(value: Value) -> str:
+    """Return the type of a value in words: of a rounded one with its float, if that is a small one."""
+    if isinstance(value, Rounded) and value.dtype != "float64":
+        return f"{value.kind} in {value.dtype}"
+    return value.kind
+
+
 @dataclass(frozen=True)
 class Solution(Reported):
     """The result of the backward pass.
@@ -217,7 +233,7 @@ class Solution(Reported):
         board, rules = title_of(self.game), rules_of(self.game)
         if self.complete:
             return tuple(
-                Finding(board, one.text, str(value), value.kind, rules)
+                Finding(board, one.text, str(value), _kind(value), rules)
                 for one, value in zip(self.objectives, self.start.values(), strict=True)
             )
         reached = [layer.sum for layer in self.layers[0]]

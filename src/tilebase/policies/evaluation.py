@@ -151,7 +151,9 @@ class Evaluation(Reported):
 
     @property
     def regret_text(self) -> str:
-        """The loss as it is printed."""
+        """The loss as it is printed; of a mean of games with the same standard error."""
+        if self.error:
+            return estimate_text(self.regret, self.error)
         return regret_text(self.regret, self.rounding, self.objective)
 
     @property

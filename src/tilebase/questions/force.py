@@ -435,7 +435,7 @@ class Largest(Reported):
     exact:
         Whether the next larger tile is known not to be forced.
     positions, seconds:
-        Afterstates opened, and seconds, for all goals together.
+        Afterstates opened by searches and boards of passes, and seconds, for all goals together.
     answers:
         The results for each goal, the smallest goal first.
     """
@@ -457,7 +457,7 @@ class Largest(Reported):
     def asked(self) -> tuple[Finding, ...]:
         """Return the largest tile, or a lower bound of it."""
         game, what = self.game, "largest tile that can be forced"
-        value, kind = (str(self.tile), "verdict") if self.exact else (f"at least {self.tile}", "lower")
+        value, kind = (str(self.tile), "exact") if self.exact else (f"at least {self.tile}", "lower")
         limits = f" within the limits {game.limits_text}" if game.low_limits else ""
         sentence = (
             f"2048 on {self.shape}, from {start_words(game)}: {what}{limits} against every spawn of "

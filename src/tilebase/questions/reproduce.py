@@ -143,14 +143,12 @@ QUICK = _seconds(0.2)
 
 def counting_seconds(claim: Claim, _: Known) -> float:
     """Return a rough estimate of the seconds to count a game here, from the sizes of its layers."""
-    game = claim.game
-    found = counting(game, Allowance.of(), up_to=_last_sum(claim))
-    return found.seconds + 2e-3 * len(boards_by_sum(game))
+    return counting(claim.game, Allowance.of(), up_to=_last_sum(claim)).seconds
 
 
 def _last_sum(claim: Claim) -> int | None:
-    """Return the sum up to which states are counted; of a game with a goal, layers of all are counted."""
-    if not claim.columns.get("sum") or (claim.quantity.quantity == "states_of_sum" and claim.game.goal):
+    """Return the sum up to which states are counted; those from which wins are counted back need all."""
+    if not claim.columns.get("sum") or claim.quantity.quantity == "live_states_of_sum":
         return None
     return int(claim.columns["sum"])
 
@@ -195,11 +193,10 @@ def _diagrams_seconds(claim: Claim, _: Known) -> float:
 # -- states and boards ----------------------------------------------------------------------------
 
 
-def _states_of_sum(claim: Claim, known: Known) -> int:
-    """Count one layer; of a game with a goal, live states are published."""
+def _of_sum(kind: str, claim: Claim, known: Known) -> int:
+    """Count the states of one layer, or the live ones."""
     result = known.counts(claim)
-    found = result.live if claim.game.goal else result.states
-    return int(found[result.sums == int(claim.columns["sum"])].sum())
+    return int(getattr(result, kind)[result.sums == int(claim.columns["sum"])].sum())
 
 
 def _after_lookahead(claim: Claim, known: Known) -> int:
@@ -443,7 +440,8 @@ WAYS: dict[str, Way] = {
     "terminal_states": _counted(lambda found: found.total("losing")),
     "states_of_sums_up_to": _counted(lambda found: found.total("states")),
     "raw_states_of_sums_up_to": _counted(lambda found: found.total("raw_states")),
-    "states_of_sum": Way(_states_of_sum, counting_seconds),
+    "states_of_sum": Way(partial(_of_sum, "states"), counting_seconds),
+    "live_states_of_sum": Way(partial(_of_sum, "live"), counting_seconds),
     "most_live_states_of_a_sum": _counted(lambda found: int(found.live.sum(axis=1).max())),
     "live_states_of_sum_with_largest_after_lookahead": Way(_after_lookahead, counting_seconds),
     "least_expected_slides_to_win_without_a_board": Way(
