@@ -18,7 +18,6 @@ from tilebase import Game, count, evaluate, formation, solve, thin, verify_table
 from tilebase._kernels import forward
 from tilebase.cli import main
 from tilebase.costs import estimate, rates, reachable
-from tilebase.costs.estimate import span_of
 from tilebase.costs.passes import opened_afterstates, search_seconds
 from tilebase.costs.reachable import counting, solving
 from tilebase.costs.rows import Machine
@@ -284,16 +283,6 @@ def test_factors_of_other_runs_predict_a_run() -> None:
     assert median(max(one, 1 / one) for one in ratios) < 1.25
 
 
-def test_a_question_lies_between_those_that_were_measured() -> None:
-    assert span_of("diagrams 2 sum", (4, 4), 32).time == "about 9.2 seconds"
-    assert span_of("diagrams 2 sum", (4, 4), 32).row("it")["memory"] == "1.5 GB"
-    assert span_of("fill", (9, 5)).measured, "rows and columns can be exchanged"
-    assert span_of("fill", (3, 3)).time == "less than a second (3x9)"
-    assert span_of("fill", (9, 9)).time == "more than 3.2 minutes (7x9)"
-    assert span_of("fill", (9, 9)).seconds == inf
-    assert span_of("nothing", (2, 2)).time == "not known: nothing like it was measured"
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -301,12 +290,6 @@ def test_a_question_lies_between_those_that_were_measured() -> None:
         "thin TABLE --visited 1e-3 -o THIN",
         "thin TABLE --above 0.5 -o THIN",
         "verify TABLE --all",
-        "force diagrams 4x4 32 --spawns 2",
-        "reach fill 7x7",
-        "reach shortest 4x4",
-        "reach lemmas 4x5",
-        "reach checkerboard 12x12 --search",
-        "reach checkerboard 4x4",
     ],
 )
 def test_a_plan_is_printed_and_nothing_is_begun(command, folder, printed) -> None:

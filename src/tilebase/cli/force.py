@@ -31,7 +31,6 @@ from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.findings import VERDICTS
 from tilebase.game.game import Game
-from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
 from tilebase.pictures import PICTURES
 from tilebase.runtime.rows import table_text
@@ -147,9 +146,7 @@ def _plan(game: Game, how: EngineOptions, certificate: Path | None, show: Shown,
 
         check_ways(game, how.engine, certificate, how.cluster)
     if how.engine == "diagrams":
-        from tilebase.bdd.strategies import Method
-
-        return _plan_diagrams(game, Method(), show)
+        raise UsageError("how large diagrams get is not known before: leave plan out, or the engine")
     if a_pass:
         space = "all" if how.engine == "dense" else "reachable"
         rows = solving(game, [Objective("guaranteed")], space, run.allowed(), cluster=how.cluster)
@@ -292,7 +289,6 @@ class MethodOptions:
         return Method(self.variant, corollary7=self.corollary7, until=until, strategy=self.strategy)
 
 
-@plannable
 def diagrams(
     shape: ShapeOrGoal = "",
     goal: GoalToForce = None,
@@ -317,8 +313,6 @@ def diagrams(
     tilebase force diagrams 3x3 32 -o 3x3-32
     """
     show, question, method = shown.checked(PICTURES), make_game(shape, goal, game), how.method()
-    if PLANNING.get():
-        return _plan_diagrams(question, method, show)
     from tilebase.files.work_folders import work_folder
     from tilebase.questions.symbolic import symbolic
 
@@ -334,13 +328,6 @@ def diagrams(
             return 1
         folder.finish()
     return 0
-
-
-def _plan_diagrams(game: Game, method: Method, show: Shown) -> int:
-    """Print what diagrams of a game would take."""
-    from tilebase.questions.symbolic import expected_cost
-
-    return show.plan(expected_cost(game, method).row(f"diagrams of {title_of(game)}"), game=game)
 
 
 def _write_set(found: Symbolic, show: Shown) -> None:

@@ -59,10 +59,9 @@ def _game(
     """Estimate a command, or compare formations.
 
     Estimates time, memory and disk, and starts nothing. Write plan in front of a command (count, solve,
-    force, evaluate, thin, verify or reach) to plan it with all its options. For a game, plan estimates
-    counting, solving and forcing. For a board, it lists the games that have it. With more --threads than
-    processors, the plan is for that number of cores. If something does not fit, the reasons are below the
-    table.
+    force, evaluate, thin or verify) to plan it with all its options. For a game, plan estimates counting,
+    solving and forcing. For a board, it lists the games that have it. With more --threads than processors,
+    the plan is for that number of cores. If something does not fit, the reasons are below the table.
 
     tilebase plan 4x4 256
 

@@ -10,12 +10,11 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from tilebase.cli.options import ShownOptions, TimeOption, parse_budget, parse_seconds
-from tilebase.cli.output import PLANNING, Shown, plannable
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding, claim_of
 from tilebase.game.notation import count_of
-from tilebase.patterns.checkerboards import BACK_SECONDS, COLOURINGS, Checkerboard, decide
+from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, decide
 from tilebase.patterns.moves import moves_text, replay_moves
 from tilebase.patterns.rules import Rules, parse_drops, parse_rules
 from tilebase.patterns.searching import Effort
@@ -56,21 +55,6 @@ class PlayOptions:
             "(leftmost, then topmost)."
         ),
     ] = None
-
-
-def _print_plan(question: str, size: str, show: Shown, *, limit: float | None = None) -> int:
-    """Print what a question takes, between sizes that were measured; nothing is begun.
-
-    With a limit, it stops after so many seconds.
-    """
-    from tilebase.costs.estimate import span_of
-    from tilebase.runtime.measured import duration
-
-    rules = parse_rules(size)
-    row = span_of(question, (rules.rows, rules.columns)).row(f"{question} {rules}")
-    if limit is not None:
-        row["time"] += f"; it stops after {duration(limit)} (--budget)"
-    return show.plan(row, game=size)
 
 
 def _rules_text(rules: Rules) -> str:
@@ -131,7 +115,6 @@ def board(
     return _ended(found.reason if found.reachable is None else None)
 
 
-@plannable
 def fill(
     size: SizeArgument,
     *,
@@ -148,8 +131,6 @@ def fill(
     tilebase reach fill 10x10 --seed 2
     """
     show = shown.checked()
-    if PLANNING.get():
-        return _print_plan("fill", size, show, limit=parse_seconds(budget))
     prepare_kernels()
     from tilebase.patterns.filling import fill_board
 
@@ -164,7 +145,6 @@ def fill(
     return _ended(found.reason if found.possible is None else None)
 
 
-@plannable
 def shortest(
     size: SizeArgument,
     *,
@@ -185,8 +165,6 @@ def shortest(
     show = shown.checked()
     asked = parse_seconds(search.budget)
     limit = SHORTEST_SECONDS if asked is None else asked
-    if PLANNING.get():
-        return _print_plan("shortest", size, show, limit=limit)
     prepare_kernels()
     from tilebase.patterns.shortest import shortest_game
 
@@ -204,7 +182,6 @@ def shortest(
     return _ended(None if found.proved else found.reason)
 
 
-@plannable
 def lemmas(
     size: SizeArgument,
     *,
@@ -232,8 +209,6 @@ def lemmas(
     tilebase reach lemmas 2x3 --up-to 40
     """
     show = shown.checked()
-    if PLANNING.get():
-        return _print_plan("lemmas", size, show)
     from tilebase.patterns.checking import check_lemmas, findings
 
     with counting_progress() as progress:
@@ -299,7 +274,6 @@ def replay(
     return 0
 
 
-@plannable
 def checkerboard(
     size: SizeArgument,
     *,
@@ -343,16 +317,6 @@ def checkerboard(
         parse_rules(size, drops=some, most=2, **vars(play))
         for some in (("2,4", "2") if drops is None and not alone else (drops or "2",))
     ]
-    seconds = parse_seconds(run.budget)
-    if PLANNING.get():
-        if not alone:
-            time = "a moment: a theorem or a construction decides it, without a search"
-            row = {"question": f"checkerboard {games[0]}", "time": time}
-            return show.plan(row | {"memory": "that of the program alone"}, game=str(games[0]))
-        limit = BACK_SECONDS if seconds is None and search and not deterministic else seconds
-        named = ("search", search), ("count", count), ("deterministic", deterministic)
-        words = ["checkerboard", *(name for name, asked in named if asked)]
-        return _print_plan(" ".join(words), size, show, limit=limit)
     if search and not deterministic:
         prepare_kernels()  # of the search from the checkerboard
     effort = Effort.within(parse_budget(run.budget), memory=run.memory)

@@ -19,7 +19,7 @@ from tilebase.bdd.library import NODE_BYTES, capacity_for, require_oxidd
 from tilebase.bdd.sets import ENCODINGS, ORDERS, check_lines
 from tilebase.bdd.strategies import BITS, PLAYERS, STRATEGIES, VARIANTS, Line, Method
 from tilebase.bdd.worker import Task, run_task
-from tilebase.costs.estimate import WEEK, Span, refuse_endless, span_of
+from tilebase.costs.estimate import refuse_endless
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import UsageError
 from tilebase.files.run import Query, RunFolder
@@ -29,8 +29,8 @@ from tilebase.game.names import forced_words, title_of
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
 
-MANY_BOARDS = 10**12
-"""Boards from which on nobody knows whether a run ends: then it needs a time limit."""
+MANY_BOARDS = 2 * 10**12
+"""Boards from which on nobody knows whether a run ends: then it needs a time limit.  4x5 to 16 has fewer."""
 MOST_CELLS = 20
 """Cells of boards whose sweep lines bits can solve."""
 NODES_A_BOARD, FEWEST_NODES = 64, 1 << 22
@@ -202,8 +202,7 @@ def symbolic(
         return _by_bits(game, method, allowed, seconds)
     boards = sum(boards_by_sum(game).values())
     nodes = min(capacity_for(allowed.memory), max(FEWEST_NODES, NODES_A_BOARD * boards))
-    known = expected_cost(game, method).seconds <= WEEK
-    if boards > MANY_BOARDS and seconds == math.inf and not (method.until or known or allowed.anyway):
+    if boards > MANY_BOARDS and seconds == math.inf and not (method.until or allowed.anyway):
         refuse_endless(f"the symbolic solution of {game}, of {boards:.1g} boards")
     pace, lines, done, share = Pace(allowed.progress, "states"), list[Line](), 0, 0.0
     began = time.perf_counter()
@@ -288,16 +287,6 @@ def _check_bits(game: Game, method: Method) -> None:
             f"the strategy bits needs whole boards of two rows and columns or more and at most {MOST_CELLS} "
             "cells, without limits or patterns, and a goal above twice the spawned tiles: choose sweep"
         )
-
-
-def expected_cost(game: Game, method: Method) -> Span:
-    """Return what diagrams of a game take, between games on whole boards that were measured."""
-    limits = game.limits or game.walls or game.unmergeable or game.masks
-    if game.goal is None or limits or game.pattern or game.goal_sum or game.horizon:
-        return Span(None, None)
-    spawns = ",".join(str(2**exponent) for exponent in game.spawn_exponents)
-    words = ["diagrams", spawns, method.strategy, method.until, "corollary7" * method.corollary7]
-    return span_of(" ".join(filter(None, words)), game.shape, game.goal)
 
 
 def _check_method(game: Game, method: Method) -> None:
