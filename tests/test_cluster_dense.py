@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("distributed")
 
 
-from batching import SEVERAL, dense_pass
+from batching import dense_pass
 from clustering import noting, same_with
 from stopping import stop_at
 from stored import contents
@@ -62,7 +62,6 @@ SOLUTIONS = (
     pytest.param(SMALL, "win:float16", 1, "folder", marks=pytest.mark.all),
     (SMALL, "win,upper:uint32", "0.9", "table"),
     (formation("44").game(16), "win", 1, "table"),
-    (SEVERAL, "lower", 1, "table"),
 )
 
 
