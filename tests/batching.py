@@ -20,7 +20,6 @@ from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.runtime.resources import Allowance
 
-SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
 BATCHED = Game("3x3", 64, limits="32,32,16/16,8,8/8,8,4", start="empty")
 
 

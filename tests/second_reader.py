@@ -181,9 +181,8 @@ class Game(Rules):
         """What a cell may hold on the boards of a table of all boards; x is last."""
         if cell in self.walls or cell in self.held:
             return [X if cell in self.held else 0]
-        loose = any(cell in m or len(m) < self.count for m in self.masks or [frozenset[int]()])
         plain = [0, *(1 << e for e in range(1, int(self.limit(cell)).bit_length()))]
-        return [*plain, *([X] if loose and self.count else [])]
+        return [*plain, *([X] if len(self.held) < self.count else [])]
 
     def quarters(self) -> list[list[int]]:
         """The cells of the quarters A, B, C, D."""
@@ -217,14 +216,9 @@ class Game(Rules):
             return a + b, a + c, a, held
 
         for board in itertools.product(*map(self.choices, range(self.cells))):
-            if board.count(X) == self.count and all(self._agrees(board, part) for part in parts):
+            if board.count(X) == self.count:
                 layers.setdefault(self.total(board), []).append(board)
         return {total: sorted(boards, key=order) for total, boards in layers.items()}
-
-    def _agrees(self, board: Board, part: list[int]) -> bool:
-        here = {c for c in part if board[c] == X}
-        spare = [(mask & set(part) <= here, len(here - mask), self.count - len(mask)) for mask in self.masks]
-        return not self.masks or any(inside and more <= most for inside, more, most in spare)
 
 
 class Layers:
@@ -418,10 +412,9 @@ class Table:
 
     def derived(self, label: str, after: Board) -> Fraction:
         """What the number of an afterstate must be, from those that follow it, in units."""
-        most, stands = self.scale(label)[1], self.game.stands(after)
-        if self.dense and stands and self.game.matches(after):
+        most, room = self.scale(label)[1], self.game.has_room(after)
+        if self.dense and self.game.matches(after):
             return max(Fraction(most * self.meaning(label).win), self.end(label, after))
-        room = stands and self.game.has_room(after)
         spawned = self.game.spawns(after) if room else []
         ended = self.end(label, after) if room else Fraction(0)
         found = self.rounded(label, self.together(label, spawned)) if spawned else ended

@@ -17,16 +17,15 @@ from typing import Any
 import pytest
 
 import cached_oracle as oracle
-from batching import BATCHED, SEVERAL, dense_pass, noting_batches, small_memory
+from batching import BATCHED, dense_pass, noting_batches, small_memory
 from judging import check
 from stopping import raise_at, stop_at
-from stored import all_values, flip_at, layers_of, number_of
+from stored import flip_at, layers_of, number_of
 from tilebase import errors, formation, open_table, prove, solve, verify_table
 from tilebase.cluster.runs import Run
 from tilebase.costs import reachable as costs
 from tilebase.costs.passes import passing
 from tilebase.costs.shares import layers_of as expected_layers
-from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense import layers
 from tilebase.dense import passes as dense
 from tilebase.dense import values as kept
@@ -161,7 +160,6 @@ def layer_files(folder: Path) -> dict[str, bytes]:
         *((BATCHED, one) for one in ("win", "lower:uint32", "upper", "guaranteed", "moves", "score")),
         pytest.param((BATCHED, "win:float16"), marks=pytest.mark.all),
         *((MASKED, one) for one in ("win", "lower:uint32", "moves", "score")),
-        (SEVERAL, "lower:uint32"),
     ],
     ids=str,
 )
@@ -420,27 +418,6 @@ def test_layers_solved_without_checksums_have_none(tmp_path):
         prove(game, space="reachable", **options, checksums=True)
 
 
-@pytest.mark.parametrize(
-    "objective",
-    [
-        "win,guaranteed",
-        pytest.param("lower:uint32,upper,score", marks=pytest.mark.all),
-        pytest.param("moves,survival", marks=pytest.mark.all),
-    ],
-)
-def test_every_board_of_several_masks_has_its_value(tmp_path, objective):
-    """Also those that play does not reach; boards that stand on no mask are worth 0."""
-    solve(SEVERAL, objective, space="all", table=tmp_path)
-    assert verify_table(tmp_path, sample=1000).wrong == ()
-    assert sum(PerfectIndex(SEVERAL).sizes().values()) > sum(boards_by_sum(SEVERAL).values())
-    for one in parse_objectives(objective):
-        values = all_values(tmp_path / "values" / one.label, SEVERAL, one)
-        assert {value for board, value in values.items() if not SEVERAL.stands(board)} == {0}
-        assert len({value for board, value in values.items() if SEVERAL.stands(board)}) > 1
-    with open_table(tmp_path) as table, pytest.raises(errors.BoardError, match="x"):
-        table.probe("x,2,0,0/0,2,0,x")
-
-
 def test_a_table_that_lists_other_boards_is_refused(tmp_path, monkeypatch):
     """Older versions also listed boards with fewer x than the game has."""
     game = Game("2x3", 8, unmergeable=[0, 5], start="empty")
@@ -506,14 +483,6 @@ def test_estimates_of_games_with_masks():
     assert 98_403_070 / reachable.spread < afterstates < 98_403_070 * reachable.spread
     assert 23 / reachable.spread < reachable.seconds < 23 * reachable.spread
     assert 10 < every.seconds < 20
-
-
-def test_with_several_masks_ranked_boards_take_time():
-    """As measured: 2,950,946,280 boards of 442t to 128, of which 5,311,698,336 are ranked, in 150 s."""
-    game, bound = formation("442t").game(128), Objective("lower", "uint32")
-    every = passing(game, [bound], ONE)
-    assert every.bound == 2_950_946_280
-    assert every.seconds == pytest.approx(150, rel=0.05)
 
 
 LEAN = Game("2x4", 32, start="empty")

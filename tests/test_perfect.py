@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from fractions import Fraction
 
 import pytest
 
@@ -25,37 +24,33 @@ def test_boards_with_other_x_have_no_rank():
 
 
 @pytest.mark.parametrize(
-    ("game", "more"),
+    "game",
     [
-        (Game("2x3", 8, unmergeable=[0, 5], start="empty"), 1),
-        (Game("2x3", 8, unmergeable=[1], walls=[3], start="empty"), 1),
-        (Game("2x3", 16, masks="..x/..x"), 1),
-        (Game("2x3", 16, masks="..x/..x", horizon=20), 1),
-        (Game("2x3", 8, masks="..x/...", unmergeable=[1, 2], start="empty"), 1),
-        (Game("3x2", 16, masks="x./../..", unmergeable=[0, 4, 5], limits="8,8,4,4,8,8", start="empty"), 1),
-        (Game("1x2x3", 8, walls=[2], start="empty"), 1),
-        (Game("2x3", 16, masks="..x/...|.../..x"), 1),
-        (Game("3x2", 16, masks=".x/../..|x./../..", unmergeable=[0, 5]), Fraction(13, 9)),
-        (Game("2x3", 8, masks="x.x/...|.../x.x", start="after x,2,x/0,2,0", horizon=16), 3),
-        (Game("2x3", 8, masks="xx./xx.|.xx/.xx", limits="4,4,4/4,4,4", start="empty"), 3),
+        Game("2x3", 8, unmergeable=[0, 5], start="empty"),
+        Game("2x3", 8, unmergeable=[1], walls=[3], start="empty"),
+        Game("2x3", 16, masks="..x/..x"),
+        Game("2x3", 16, masks="..x/..x", horizon=20),
+        Game("2x3", 8, masks="..x/...", unmergeable=[1, 2], start="empty"),
+        Game("3x2", 16, masks="x./../..", unmergeable=[0, 4, 5], limits="8,8,4,4,8,8", start="empty"),
+        Game("1x2x3", 8, walls=[2], start="empty"),
     ],
     ids=str,
 )
-def test_boards_have_their_x(game: Game, more: Fraction) -> None:
-    """As many as the game says, and on a mask; an index of several masks ranks other boards as well."""
+def test_boards_have_their_x(game: Game) -> None:
+    """As many as the game says, and on the mask."""
     index = PerfectIndex(game)
     ranked = {total: list(index.boards(total)) for total in index.sizes()}
     every = [board for boards in ranked.values() for board in boards]
-    assert len(set(every)) == len(every) == sum(index.sizes().values())
-    assert len(every) == more * sum(boards_by_sum(game).values())
+    assert len(every) == sum(index.sizes().values()) == sum(boards_by_sum(game).values())
     tiles = (sorted({*range(top + 1), game.x}) for top in game.tops)
-    on_masks = {
+    on_mask = {
         board
         for board in itertools.product(*tiles)
         if board.count(game.x) == len(game.unmergeable) and game.stands(board)
         if game.sum(board) <= game.largest_sum and not any(board[wall] for wall in game.walls)
     }
-    assert {board for board in every if game.stands(board)} == on_masks
+    assert len(every) == len(on_mask)
+    assert set(every) == on_mask
     for total, boards in ranked.items():
         assert [index.rank(board) for board in boards] == list(range(len(boards)))
         assert [index.unrank(total, rank) for rank in range(len(boards))] == boards

@@ -74,7 +74,6 @@ TABLES: dict[str, tuple[Game, str, dict[str, Any]]] = {
     ),
     "all, walls": (Game("2x3", 16, walls=[1, 5]), "win", {"space": "all"}),
     "all, movable x": (Game("2x3", 8, unmergeable=[5]), "win", {"space": "all"}),
-    "all, masks": (MASKED, "win,upper:uint32", {"space": "all"}),
     "all, one mask": (
         Game("3x3", 8, masks=".../..x/.xx", start="after 2,0,0/0,0,x/0,x,x"), "guaranteed", {"space": "all"},
     ),

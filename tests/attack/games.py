@@ -143,11 +143,8 @@ def check_tables(case: Case, drawn: DrawnGame) -> None:
     """A table of some objectives, whole, grown and pruned."""
     rng, game = case.rng, drawn.game
     objectives, folder = draw_objectives(rng, drawn), case.folder / "whole"
-    space = (
-        "all"
-        if game.bounds.closed and boards_of(game) <= MOST_BOARDS and rng.random() < 0.35
-        else "reachable"
-    )
+    ranked = game.bounds.closed and len(game.masks) < 2 and boards_of(game) <= MOST_BOARDS
+    space = "all" if ranked and rng.random() < 0.35 else "reachable"
     text = ",".join(one.label for one in objectives)
     lines = f"{drawn.lines}\nsolve(game, {text!r}, table='whole', space={space!r}, threads=1)"
     if case.call("solve", lines, solve, game, objectives, table=folder, space=space, threads=1) is REFUSED:

@@ -156,8 +156,13 @@ def of_all(game: Game, bench: Bench) -> dict[Objective, Found]:
 
 
 def goes_in_batches(game: Game) -> bool:
-    middling = game.bounds.closed and is_small(game) and boards_of(game) > 3000
+    middling = game.bounds.closed and is_small(game) and boards_of(game) > 3000 and len(game.masks) < 2
     return middling and memory_for_batches(game, Objective("moves")) is not None
+
+
+def is_ranked(game: Game) -> bool:
+    """Whether all boards have ranks, not with several masks, and are few."""
+    return len(game.masks) < 2 and boards_of(game) <= 7000
 
 
 def in_batches(game: Game, bench: Bench) -> dict[Objective, Found]:
@@ -267,9 +272,9 @@ ENGINES = (
     ),
     Engine("backward pass", {VALUES: partial(of_reachable, reachable_table)}, is_small),
     Engine("lean backward pass", {VALUES: partial(of_reachable, lean_table)}, is_small),
-    Engine("dense pass", {VALUES: of_all}, lambda game: boards_of(game) <= 7000),
+    Engine("dense pass", {VALUES: of_all}, is_ranked),
     Engine("dense pass in batches", {VALUES: in_batches}, goes_in_batches),
-    Engine("dense pass as bits", {VALUES: as_bits}, lambda game: game.can_win and boards_of(game) <= 7000),
+    Engine("dense pass as bits", {VALUES: as_bits}, lambda game: game.can_win and is_ranked(game)),
     Engine("search", {VALUES: by_search}, lambda game: game.can_win and is_small(game)),
     Engine("decision diagrams", {VALUES: partial(by_diagrams, strategy="sum")}, has_short_lines),
     Engine(
@@ -284,6 +289,6 @@ ENGINES = (
     Engine(
         "verification of all boards",
         {VERIFIED: partial(verified, table_of_all)},
-        lambda game: game.bounds.closed and is_small(game),
+        lambda game: game.bounds.closed and is_small(game) and is_ranked(game),
     ),
 )

@@ -35,7 +35,7 @@ GAMES = {
     "2x5": Game("2x5", 64, limits="32,32,16,16,8/32,16,8,8,8", start="empty"),
     "3x4": Game("3x4", 64, limits="32,32,16,8/16,16,8,8/8,8,8,4", start="empty"),
     "walls": Game("3x3", 32, walls=(2,), start="empty"),
-    "three masks": formation("t").game(16),
+    "a mask": formation("L3").game(16),
 }
 OBJECTIVES = ("lower:uint32", "lower", "upper:uint16", "guaranteed", "win:float32", "win", "win:float16")
 NEAR = {"float64": 2e-15, "float32": 2e-7, "float16": 5e-4}

@@ -100,10 +100,10 @@ def _take_spawns(h, half, units, spawns, source, source_at, wide, bits, out, onw
 
 
 @scalar
-def _mark(h, half, masks, pattern, out):
+def _mark(h, half, pattern, out):
     """Set bits for the half boards that fit a pattern, or for those without an empty cell if it is -1.
 
-    `masks` are those of both parts (`Part.masks` or `Part.stands`).  Returns whether there is one.
+    Returns whether there is one.
     """
     first, second = half.first, half.second
     n, found = 0, False
@@ -117,7 +117,7 @@ def _mark(h, half, masks, pattern, out):
                     if pattern < 0:
                         bit = first.free[g] == 0 and second.free[k] == 0
                     else:
-                        bit = bool((masks[0][g] & masks[1][k]) >> np.uint64(pattern) & U1)
+                        bit = bool((first.masks[g] & second.masks[k]) >> np.uint64(pattern) & U1)
                     if bit:
                         out[n >> 6] |= U1 << np.uint64(n & 63)
                         found = True
@@ -181,9 +181,8 @@ def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, 
         if last:
             # Boards without an empty cell are lost, and those that hold a pattern are won.
             for pattern in range(-1, patterns):
-                masks = (outer.first.masks, outer.second.masks), (inner.first.masks, inner.second.masks)
-                if _mark(h, outer, masks[0], pattern, rows_marked[:high]) and _mark(
-                    g, inner, masks[1], pattern, columns_marked[:wide]
+                if _mark(h, outer, pattern, rows_marked[:high]) and _mark(
+                    g, inner, pattern, columns_marked[:wide]
                 ):
                     for row in range(rows):
                         if rows_marked[row >> 6] >> np.uint64(row & 63) & U1:
@@ -192,38 +191,8 @@ def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, 
                                     here[row * wide + k] &= ~columns_marked[k]
                                 else:
                                     here[row * wide + k] |= columns_marked[k]
-            if len(outer.first.stands):
-                _clear_off(h, g, outer, inner, here, scratch)
         for row in range(rows):
             copy_bits(afters.words, at[row], here, row * wide, known[row])
-
-
-@scalar
-def _clear_off(h, g, outer, inner, here, scratch):
-    """Clear the boards of a matrix that stand on none of several masks."""
-    standing, columns_marked, rows_marked = scratch.made, scratch.first_row, scratch.second_row
-    rows = outer.begins[h + 1] - outer.begins[h]
-    wide, high = words_of(inner.begins[g + 1] - inner.begins[g]), words_of(rows)
-    of_rows, of_columns = (outer.first.stands, outer.second.stands), (inner.first.stands, inner.second.stands)
-    standing[: rows * wide] = U0
-    # Masks with which some filling of the first part agrees; there are at most 64, and mostly few.
-    every = U0
-    for filling in range(len(outer.first.stands)):
-        every |= outer.first.stands[filling]
-    # The boards that stand on a mask: where a row and a column agree with it.
-    for mask in range(64):
-        if not every >> np.uint64(mask) & U1:
-            continue
-        if _mark(h, outer, of_rows, mask, rows_marked[:high]) and _mark(
-            g, inner, of_columns, mask, columns_marked[:wide]
-        ):
-            for row in range(rows):
-                if rows_marked[row >> 6] >> np.uint64(row & 63) & U1:
-                    for k in range(wide):
-                        standing[row * wide + k] |= columns_marked[k]
-    # A board needs one mask only.
-    for k in range(rows * wide):
-        here[k] &= standing[k]
 
 
 # -- the player: the best slide ------------------------------------------------------------------
@@ -244,34 +213,6 @@ def number_targets(half):
                     number = half.firsts[kx, ky] - begins[h] + np.int64(entry & POSITION)
                     number += np.int64(entry >> U20 & POSITION) * second.counts[ky]
                     table[d, n] = entry & MOVED | np.uint64(number)
-
-
-@scalar
-def _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, standing):
-    """Add to `out` the boards that slide `d` wins, if there are several masks: both halves agree with one."""
-    wide = words_of(columns)
-    # The masks with which some inner half agrees after the slide.
-    every = U0
-    for column in range(columns):
-        every |= inner.stands[d, column0 + column]
-    for mask in range(64):
-        if not every >> np.uint64(mask) & U1:
-            continue
-        # The inner halves that agree with this mask, and those of them that make the goal themselves.
-        won[:wide] = U0
-        standing[:wide] = U0
-        for column in range(columns):
-            if inner.stands[d, column0 + column] >> np.uint64(mask) & U1:
-                bit = U1 << np.uint64(column & 63)
-                standing[column >> 6] |= bit
-                if inner.table[d, column0 + column] & WIN:
-                    won[column >> 6] |= bit
-        # The outer halves that agree with it: one that makes the goal wins with each of the former.
-        for row in range(rows):
-            if outer.stands[d, row0 + row] >> np.uint64(mask) & U1:
-                winning = bool(outer.table[d, row0 + row] & WIN)
-                for k in range(wide):
-                    out[row * wide + k] |= standing[k] if winning else won[k]
 
 
 @scalar
@@ -394,10 +335,6 @@ def _or_slides(h, units, outer, inner, mirrors, source, out, scratch):
                 targets[column] = some
                 column += 1
         # The outer halves: what wins or stands in their own, or a row of what is transposed back for each.
-        if outer.stands.shape[1]:
-            _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, standing)
-            won[:wide] = U0
-            standing[:wide] = U0
         # The order of the tests is that of the rules: x that leave their mask bar the slide, even if it makes
         # the goal; a goal wins whatever the other half does; then a limit that is broken bars the slide.
         for row in range(rows):

@@ -169,19 +169,13 @@ def fold(blocks, size, parts, ups, adds, finish, start, afters):
                 ab, abc, ia, within - times(ia, nbcd), within - times(ab, ncd), rest_d, nbcd, ncd, nd
             )  # fmt: skip
             fillings = (ga + ia, gb + ib, gc + ic, gd + rest_d)
-            # What the fillings say: empty cells, patterns that the board holds, masks that it stands on.
+            # What the fillings say: empty cells, patterns that the board holds.
             free = np.int64(a.free[fillings[0]]) + np.int64(b.free[fillings[1]])
             free += np.int64(c.free[fillings[2]]) + np.int64(d.free[fillings[3]])
             patterns = (
                 a.masks[fillings[0]] & b.masks[fillings[1]] & c.masks[fillings[2]] & d.masks[fillings[3]]
             )
-            stands = U1
-            if len(a.stands):
-                stands = a.stands[fillings[0]] & b.stands[fillings[1]]
-                stands &= c.stands[fillings[2]] & d.stands[fillings[3]]
-            if stands == U0:
-                out[FIRST + rank] = 0
-            elif patterns != U0:
+            if patterns != U0:
                 out[FIRST + rank] = out[WON]
             else:
                 first = gather_all(start, ups[0], first_spots, digits, fillings, adds[0])
@@ -203,8 +197,6 @@ def best_along(best, by_columns, outer, inner, x, y, x_row, y_row, afters):
     """
     values, offsets = afters.values, afters.offsets
     for s in range(len(outer.table)):
-        if outer.stands.shape[1] and outer.stands[s, x] & inner.stands[s, y] == U0:
-            continue
         first, second = outer.table[s, x], inner.table[s, y]
         # A goal in one half wins, unless x leave their mask; a limit that is broken bars the slide.
         both = first | second

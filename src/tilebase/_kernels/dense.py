@@ -10,11 +10,6 @@ Halves are numbered by their sum, the class of the first part, and the positions
 classes x and y begin at ``firsts[x, y]``.  So neighbours in a table are neighbours in a layer, or at least
 belong to the boards that have one outer half in common: the loops that count run along them.
 
-If a game has several masks, the x of both halves may be those of two different ones.  So fillings and
-halves also have a set of masks that their x agree with, one bit for each: a board stands on a mask if the
-sets of its fillings, or of its two halves, have one in common.  Boards of the index that stand on none are
-worth 0, and no slide leads to them.
-
 Values are kept by rank behind `FIRST` others, of which two have a meaning: ``values[NONE]`` is what a
 slide that is not allowed is worth, ``values[WON]`` one that wins.
 
@@ -38,7 +33,7 @@ import numpy as np
 
 from tilebase._kernels.arguments import Array
 from tilebase._kernels.backup import FIRST, NONE, WON, combine, maximum, settled
-from tilebase._kernels.halves import BARRED, CLASS, ENDS, FORBIDDEN, MOVED, POSITION, U20, U40, WIN
+from tilebase._kernels.halves import BARRED, CLASS, ENDS, MOVED, POSITION, U20, U40, WIN
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1
 
@@ -58,7 +53,6 @@ class Part(NamedTuple):
     counts: Array  # int64: counts[k] is the number of fillings of class k
     free: Array  # uint8: free[g] is the number of empty cells of filling g, walls aside
     masks: Array  # uint64: bit k of masks[g] is set if filling g fits the k-th pattern
-    stands: Array  # uint64: bit k of stands[g] is set if x of filling g stand as in the k-th mask; or empty
 
 
 class Spawns(NamedTuple):
@@ -94,7 +88,6 @@ class Half(NamedTuple):
     begins: Array  # int64: begins[s] is the first n whose sum is at least s in units of 2
     table: Array  # uint64: table[d, n] is what slide d makes of the half, see above
     earned: Array  # int32: earned[d, n] is what the merges of slide d add; no columns if they add nothing
-    stands: Array  # uint64: bit k of stands[d, n] says that x then stand as in the k-th mask; or no columns
 
 
 class TileScratch(NamedTuple):
@@ -179,33 +172,8 @@ def _take_slide(entries, earned, n, outer_entry, outer_earned, base, step, after
 
 
 @scalar
-def _take_standing(
-    entries, earned, stands, n, outer_entry, outer_earned, outer_stands, base, step, afters, out
-):
-    """Do `_take_slide` if there are several masks: both halves must stand as in the same one."""
-    for j in range(n):
-        # WON is 1: bit 62 of an entry says that the slide makes the goal.
-        if outer_entry & ENDS:
-            at = (outer_entry | entries[j]) >> U62 & U1
-        else:
-            at = _target(entries[j], outer_entry & MOVED, base, step)
-        value = afters[at if stands[j] & outer_stands else U0]  # NONE is 0
-        if len(earned):
-            out[j] = maximum(out[j], value + (earned[j] + outer_earned))
-        else:
-            out[j] = maximum(out[j], value)
-
-
-@scalar
 def _slide_outer(d, by_columns, units, kx, ix, ky, iy, outer, inner, offsets, base, step):
-    """Return what slide `d` makes of an outer half, and where boards with that half begin (`_bases`).
-
-    A half whose own x stand as in no mask is left out: no board with it is asked for.
-    """
-    if len(outer.first.stands):
-        g, h = outer.first.starts[kx] + ix, outer.second.starts[ky] + iy
-        if outer.first.stands[g] & outer.second.stands[h] == U0:
-            return FORBIDDEN | BARRED
+    """Return what slide `d` makes of an outer half, and where boards with that half begin (`_bases`)."""
     entry = outer.table[d, outer.firsts[kx, ky] + ix * outer.second.counts[ky] + iy]
     if not entry & ENDS:
         # The half after the slide: the table has its first class and both positions, and the sum that the
@@ -312,17 +280,10 @@ def best_slides(tasks, by_columns, units, outer, inner, afters, states, scratch)
                             entries = inner.table[d, first : first + n]
                             earned = inner.earned[d, first : first + n]
                             more = outer.earned[d, outer_half] if outer.earned.shape[1] else 0
-                            if not outer.stands.shape[1]:
-                                _take_slide(
-                                    entries, earned, n, ends[k, d], more, base[k, d], step[k, d],
-                                    afters.values, tile[k],
-                                )  # fmt: skip
-                            elif not ends[k, d] & BARRED:
-                                _take_standing(
-                                    entries, earned, inner.stands[d, first : first + n], n, ends[k, d], more,
-                                    outer.stands[d, outer_half], base[k, d], step[k, d], afters.values,
-                                    tile[k],
-                                )  # fmt: skip
+                            _take_slide(
+                                entries, earned, n, ends[k, d], more, base[k, d], step[k, d],
+                                afters.values, tile[k],
+                            )  # fmt: skip
                     _move_tile(begin, end, left, inner, here, apart, many, states.values, tile, True)
                     begin = end
 
@@ -426,7 +387,7 @@ def fold_spawns(tasks, units, parts, ups, adds, both, finish, start, scratch, af
                     _gather(low, ka, ia, kb, begin, end, kc, kd, parts, ups[0], adds[0])
                     if both:
                         _gather(high, ka, ia, kb, begin, end, kc, kd, parts, ups[1], adds[1])
-                    # Accumulators to values; then what patterns and masks decide.
+                    # Accumulators to values; then what patterns decide.
                     for ib in range(begin, end):
                         gb = b.starts[kb] + ib
                         here = np.int64(a.free[ga]) + np.int64(b.free[gb])
@@ -436,9 +397,6 @@ def fold_spawns(tasks, units, parts, ups, adds, both, finish, start, scratch, af
                         mask = a.masks[ga] & b.masks[gb]
                         if mask:
                             _mark_won(mask, c.masks[c0 : c0 + nc], d.masks[d0 : d0 + nd], won, out[at:])
-                        if len(a.stands):
-                            stands = a.stands[ga] & b.stands[gb]
-                            _clear_off(stands, c.stands[c0 : c0 + nc], d.stands[d0 : d0 + nd], out[at:])
 
 
 @scalar
@@ -451,16 +409,6 @@ def _mark_won(mask, masks_c, masks_d, won, out):
             for j in range(len(masks_d)):
                 if both & masks_d[j]:
                     out[i * len(masks_d) + j] = won
-
-
-@scalar
-def _clear_off(stands, stands_c, stands_d, out):
-    """Let boards that stand on no mask be worth 0: all of one block and top half."""
-    for i in range(len(stands_c)):
-        both = stands & stands_c[i]
-        for j in range(len(stands_d)):
-            if both & stands_d[j] == U0:
-                out[i * len(stands_d) + j] = 0
 
 
 @kernel()

@@ -5,7 +5,7 @@
     bits  0..19   position of the second part in its class
     bits 20..39   position of the first
     bits 40..55   class of the first; the sum of both is kept, so it gives that of the second
-    bit  60       the x of the half stand as in no mask: the slide is not allowed, even if it makes the goal
+    bit  60       the x of the half leave the mask: the slide is not allowed, even if it makes the goal
     bit  61       something moved
     bit  62, 63   a tile of the goal is made; a limit is broken
 
@@ -52,7 +52,7 @@ class Lines(NamedTuple):
     lines: Array  # int64: lines[l, i] is the i-th cell of line l, from where tiles slide to
     blocked: Array  # bool: blocked[cell] says that tiles stop before the cell: a wall
     weights: Array  # int64: weights[cell, code] is what a tile adds to a filling's number, or ILLEGAL or WON
-    masks: Array  # uint64: bit i of masks[k] is set if the i-th cell must hold an x for the k-th mask
+    mask: np.uint64  # bit i is set if the i-th cell must hold an x
 
 
 @scalar
@@ -88,10 +88,8 @@ def _slide_cells(board, line, blocked, x, worths):
 
 
 @kernel()
-def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, out, out_earned, out_stands):
-    """Fill the rows [begin, end) of a table of halves.
-
-    Also fill those of what merges add, and of the masks that the x agree with, if these have columns.
+def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, out, out_earned):
+    """Fill the rows [begin, end) of a table of halves, and of what merges add, if that has columns.
 
     Halves beyond the end of the table are left out.
 
@@ -130,15 +128,12 @@ def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, o
             for cell in range(cells0 + cells1):
                 won |= weights[cell, board[cell]] == WON
                 x_cells |= np.uint64(board[cell] == x) << np.uint64(cell)
-            stands = U0
-            for k in range(len(slide.masks)):
-                stands |= np.uint64(x_cells & slide.masks[k] == slide.masks[k]) << np.uint64(k)
-            # The entry.  Masks come before the goal, and the goal before limits: a slide that makes the goal
-            # wins whatever limit it breaks.
+            # The entry.  The mask comes before the goal, and the goal before limits: a slide that makes the
+            # goal wins whatever limit it breaks.
             entry, to0, to1 = FORBIDDEN, NO_FILLING, NO_FILLING
             if sound:
                 to0, to1 = np.int64(first.of_number[number0]), np.int64(second.of_number[number1])
-            if not stands:
+            if x_cells & slide.mask != slide.mask:
                 entry = FORBIDDEN | BARRED
             elif (goal and largest >= goal) or won:
                 entry = WIN | MOVED
@@ -151,5 +146,3 @@ def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, o
             out[n] = entry
             if len(out_earned):
                 out_earned[n] = earned
-            if len(out_stands):
-                out_stands[n] = stands

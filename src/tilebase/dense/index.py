@@ -27,12 +27,8 @@ a pass runs along arrays.
 
 Unmergeable tiles that move count for more than all other tiles together: what is called a sum here has
 this weight for each of them.  So only parts that together have the right number of them make a board, and
-slides and spawns keep this number.  If the game has a mask, its cells always hold an x.
-
-If it has several masks, each part has its x as in one of them, but the parts of a board may have them as in
-different ones.  So the index also ranks boards that stand on no mask (`Game.stands`), and its layers are
-larger than `counting.combinatorics.boards_by_sum` says: 1.8 times for 442t, 2.6 times for L3f.  A pass gives
-these boards the value 0, and no slide leads to them.
+slides and spawns keep this number.  If the game has a mask, its cells always hold an x.  A game has one at
+most: with several, parts would fit together that have their x as in different ones.
 
 Where one tile on some cell is enough to win (a pattern of one tile), no board with it needs to be worked out:
 with `open_only` the index leaves these boards out.
@@ -194,8 +190,7 @@ class LayerMap:
 class PerfectIndex:
     """Ranks of the boards of a game within its limits.
 
-    Boards that hold the goal have none.  Boards have as many unmergeable tiles as the game says.  If the game
-    has several masks, some boards with a rank stand on none of them.
+    Boards that hold the goal have none.  Boards have as many unmergeable tiles as the game says.
 
     Parameters
     ----------
@@ -204,6 +199,8 @@ class PerfectIndex:
 
     Raises
     ------
+    UsageError
+        If the game has several masks.
     ResourceError
         If the limits allow more than 2**24 fillings of a quarter of the board, or the tables take more
         than `most_bytes`: the game of a table that somebody else made may be any.
@@ -222,6 +219,7 @@ class PerfectIndex:
         open_only: bool = False,
     ) -> None:
         check_is_game(game)
+        check_masks(game)
         self.game = game
         self.spots = _spots(game) if open_only else NO_SPOTS
         self.axes, cut = cut_into_parts(game)
@@ -338,8 +336,7 @@ class PerfectIndex:
     def sizes(self, *, won: bool = False) -> dict[int, int]:
         """Return the number of boards of each sum, ascending; sums without a board are left out.
 
-        With `won` also of sums that win, as far as spawns lead from others.  With several masks, boards that
-        stand on none are counted, too.
+        With `won` also of sums that win, as far as spawns lead from others.
         """
         furthest = 2 ** max(self.game.spawn_exponents) if won else 0
         most = self.game.largest_sum if self.game.horizon is not None else None
@@ -360,7 +357,7 @@ class PerfectIndex:
 
     def _by_sum(self) -> dict[int, int]:
         """Return the number of boards of each sum, those included that win."""
-        if len(self.game.masks) < 2 and not self.spots:
+        if not self.spots:
             return fillings_by_sum(self.game)
         # found[k]: ways to fill the parts so far with k tiles x, by the sum // 2 of the others.
         found = {0: np.ones(1, dtype=np.uint64)}
@@ -439,8 +436,7 @@ class PerfectIndex:
     def rank(self, board: Sequence[int]) -> int:
         """Return the rank of a board among those of its sum.
 
-        Raises `BoardError` if it breaks a limit or its x are on wrong cells.  With several masks, it may
-        still stand on none of them.
+        Raises `BoardError` if it breaks a limit or its x are on wrong cells.
         """
         board = self.game.cells_of(board)
         classes, positions = zip(*(part.position(board) for part in self.parts), strict=True)
@@ -507,6 +503,15 @@ class BlockSums:
             sizes *= count
             found[np.ix_(rows, columns)] += sizes
         return found
+
+
+def check_masks(game: Game) -> None:
+    """Raise `UsageError` if a game has several masks."""
+    if len(game.masks) > 1:
+        raise UsageError(
+            f"all boards are ranked with one mask at most, and here are {len(game.masks)}: ask for the "
+            "reachable ones, with --space reachable, or --engine reachable"
+        )
 
 
 def _spots(game: Game) -> dict[int, frozenset[int]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.dense.index import Part, PerfectIndex, cut_into_parts
+from tilebase.dense.index import Part, PerfectIndex, check_masks, cut_into_parts
 from tilebase.dense.steps import Range, within
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Cells, Game
@@ -68,7 +68,8 @@ def patterns_of(patterns: Iterable[Pattern], parts: Sequence[Cells]) -> list[Con
 
 
 def check_rules(game: Game) -> None:
-    """Raise `UsageError` for more than 64 patterns, by parts of the board."""
+    """Raise `UsageError` for several masks, or more than 64 patterns, by parts of the board."""
+    check_masks(game)
     if (found := len(patterns_of(game.patterns, cut_into_parts(game)[1]))) > MOST_PATTERNS:
         raise UsageError(f"{found} patterns; the dense space takes at most {MOST_PATTERNS}")
 
@@ -125,8 +126,7 @@ def _entries(index: PerfectIndex) -> list[int]:
 
 def table_bytes(index: PerfectIndex, *, merge: str) -> int:
     """Return the bytes of the tables of half boards."""
-    each = 8 + (4 if merge else 0) + (8 if len(index.game.masks) > 1 else 0)
-    return each * sum(_entries(index))
+    return (12 if merge else 8) * sum(_entries(index))
 
 
 def mapped_bytes(index: PerfectIndex) -> int:

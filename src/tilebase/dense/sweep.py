@@ -111,7 +111,7 @@ class HalfBoards:
         self.quarters = one, other = tuple(sweep.quarter(q, held & sweep.parts[q]) for q in QUARTERS[half])
         self.counts = half_counts(one.part, other.part)
         self.begins = np.concatenate([[0], np.cumsum(self.counts)])
-        unused = np.zeros((0, 0), WORD), np.zeros((0, 0), np.int32), np.zeros((0, 0), WORD)
+        unused = np.zeros((0, 0), WORD), np.zeros((0, 0), np.int32)
         firsts = first_halves(one.part, other.part)
         self.arrays = dense_kernels.Half(one.arrays, other.arrays, firsts, self.begins, *unused)
         self.packed = packed(self.arrays)

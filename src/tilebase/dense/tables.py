@@ -33,8 +33,6 @@ JOB_BOARDS = 1 << 19
 """Boards per job, if the top or left halves can be divided so finely."""
 SUMMARY_BOARDS = 64 * CHUNK_KEYS
 """Values that one thread sums up at a time."""
-NO_MASKS = np.empty(0, dtype=np.uint64)
-"""Instead of the masks that fillings agree with, where a game has no mask or one."""
 TABLE_ROWS = 64
 """Rows of a table of half boards that one job fills."""
 
@@ -55,13 +53,10 @@ class HalfTables:
         cells = first.cells + second.cells
         blocked = np.array([cell in game.walls for cell in cells], dtype=bool)
         weights = _weights(first, second)
-        # Of each mask its cells in this half, as bits of their positions.
-        masks = np.array(
-            [sum(1 << k for k, cell in enumerate(cells) if cell in mask) for mask in game.masks or ((),)],
-            dtype=np.uint64,
-        )
+        # The cells of the mask in this half, as bits of their positions.
+        mask = np.uint64(sum(1 << k for k, cell in enumerate(cells) if cell in game.held))
         self._slides = [
-            halves.Lines(_local_lines(game, cells, direction), blocked, weights, masks)
+            halves.Lines(_local_lines(game, cells, direction), blocked, weights, mask)
             for direction in directions
         ]
         self._fillings = tuple(
@@ -78,7 +73,6 @@ class HalfTables:
             begins=begins,
             table=_table((len(directions), count), folder),
             earned=np.zeros((len(directions), count if merge else 0), dtype=np.int32),
-            stands=np.zeros((len(directions), count if len(game.masks) > 1 else 0), dtype=np.uint64),
         )
 
     def jobs(self) -> Iterator[Any]:
@@ -93,7 +87,7 @@ class HalfTables:
         board = np.empty(len(slide.blocked), dtype=np.uint8)
         halves.tabulate(
             begin, end, *self._fillings, slide, half.firsts, self._x, self._goal, self._worths, board,
-            half.table[d], half.earned[d], half.stands[d],
+            half.table[d], half.earned[d],
         )  # fmt: skip
 
 
@@ -182,7 +176,7 @@ class DenseRules:
         fits = masks(game, index.parts, index.patterns)
         self.patterns = len(patterns_of(index.patterns, [part.cells for part in index.parts]))
         self.parts = tuple(
-            kernel_part(part, marks, free_cells(game, part), stands(game, part))
+            kernel_part(part, marks, free_cells(game, part))
             for part, marks in zip(index.parts, fits, strict=True)
         )
         rows, columns = directions(index)
@@ -222,9 +216,9 @@ def _all_spawns(index: PerfectIndex, exponent: int) -> AllSpawns:
     return a, b, c, d
 
 
-def kernel_part(part: Part, marks: Array, free: Array, stands: Array = NO_MASKS) -> kernels.Part:
-    """Return a part as kernels take it, with the results of `masks`, `free_cells` and `stands`."""
-    return kernels.Part(part.starts, part.sums, part.class_of, part.counts, free, marks, stands)
+def kernel_part(part: Part, marks: Array, free: Array) -> kernels.Part:
+    """Return a part as kernels take it, with the results of `masks` and `free_cells`."""
+    return kernels.Part(part.starts, part.sums, part.class_of, part.counts, free, marks)
 
 
 def free_cells(game: Game, part: Part) -> Array:
@@ -256,18 +250,6 @@ def masks(
                 given = [position for position, code in enumerate(held) if code is not None]
                 fits |= (part.fillings[:, given] == [held[position] for position in given]).all(axis=1)
             found[k] |= (fits & low[k]).astype(np.uint64) << np.uint64(bit)
-    return found
-
-
-def stands(game: Game, part: Part) -> Array:
-    """For each filling a bit for each mask that its x agree with; empty unless there are several masks."""
-    if len(game.masks) < 2:
-        return NO_MASKS
-    found = np.zeros(len(part), dtype=np.uint64)
-    for k, mask in enumerate(game.masks):
-        inside = [position for position, cell in enumerate(part.cells) if cell in mask]
-        agrees = (part.fillings[:, inside] == game.x).all(axis=1)
-        found |= agrees.astype(np.uint64) << np.uint64(k)
     return found
 
 

@@ -40,7 +40,7 @@ def _usual_space(game: Game, objectives: Sequence[Objective], *, table: bool) ->
     Bounds within limits are proved on all boards, unless a table is kept, whose size is that of its boards.
     """
     bounds = all(one.is_bound and one.discount == 1 for one in objectives)
-    if game.limits is not None and bounds and not table:
+    if game.limits is not None and bounds and not table and len(game.masks) < 2:
         return "all"
     return "auto" if game.masks else "reachable"
 

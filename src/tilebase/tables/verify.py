@@ -318,8 +318,6 @@ def _check_value(table: Table, after: Cells, objective: Objective) -> str | None
 def _derive(table: Table, after: Cells, objective: Objective) -> Number:
     """Return the value of an afterstate, computed from its successors; a bound as its fixed-point integer."""
     game, evaluator = table.game, table.prober.evaluator(objective)
-    if not game.stands(after):
-        return 0  # has a rank in a game with several masks, but no slide leads there
     if table.dense and game.wins(after):
         return _stored(objective, evaluator.end(after, won=True))
     if game.ended(game.sum(after)):

@@ -134,9 +134,8 @@ class DeviceLayer(DenseLayer):
 class Slides(NamedTuple):
     """What slides make of a half of the board, and the classes of its parts."""
 
-    firsts: Array  # as in `Half`, and so are `table` and `stands`
+    firsts: Array  # as in `Half`, and so is `table`
     table: Array
-    stands: Array
     rows: Array  # int64: rows[s] is the row of `pairs` for halves with the sum s in units of 2
     pairs: Array  # uint64: pairs[row, k] is that of halves whose first part has class k, see `slides_of`
 
@@ -156,7 +155,7 @@ def slides_of(half: Half) -> Slides:
     k, m = np.indices(sums.shape)
     packed = [part.astype(np.uint64) for part in (second.counts[m], first.counts[k], m)]
     pairs[rows[sums], k] = packed[0] | packed[1] << np.uint64(24) | packed[2] << np.uint64(48)
-    return Slides(half.firsts, half.table, half.stands, rows, pairs)
+    return Slides(half.firsts, half.table, rows, pairs)
 
 
 class Cuda:
