@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -38,6 +39,7 @@ from tilebase.files.run import MOST_SUM, RunFolder, count_lines, first_sum
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.encoding import make_backup
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.documents import text
 from tilebase.runtime.progress import Pace
@@ -401,7 +403,7 @@ def count_plan(index: PerfectIndex, allowed: Allowance) -> tuple[Plan, Words]:
     """Return the plan of the pass, and what bits take.
 
     It is that of a pass that forces a goal, with all layers but one in files, a matrix more for a thread, and
-    what half boards tell.  Raises `ResourceError`.
+    what half boards tell.  Raises `ResourceError` if a layer and a window do not fit.
     """
     first, second, *others = index.parts
     if len(first.sums) * int(first.sums[-1] + second.sums[-1] + 1) * len(index.sizes()) > MOST_PLACES:
@@ -411,10 +413,13 @@ def count_plan(index: PerfectIndex, allowed: Allowance) -> tuple[Plan, Words]:
     words = Words.of(index, index.sizes())
     spare = allowed.threads * 8 * (words.matrix + 1)
     spare += SEEN_BYTES * (len(first) * len(second) + math.prod(map(len, others)))
-    plan = Plan.of(index, GUARANTEED, replace(allowed, memory=allowed.memory - spare))
-    if plan.words is None:
+    plan = None
+    with suppress(ResourceError):  # of a pass in batches, which this one is not
+        plan = Plan.outline(index, GUARANTEED, replace(allowed, memory=allowed.memory - spare))
+    if plan is None or plan.words is None:
         raise ResourceError(
-            f"the layers of {index.game} do not fit into memory as bits: count the reachable boards"
+            f"the layers of {index.game} do not fit as bits into {byte_text(allowed.memory)} of memory: "
+            "give more, or count the reachable boards"
         )
     # Where three layers fit into memory, two of them are windows.
     window = plan.window or max(words.two_windows, 2 * words.layer)
