@@ -115,6 +115,8 @@ def test_a_goal_that_does_not_fit_a_key_is_drawn() -> None:
         assert games.won[0]
         assert games.boards.ravel().tolist() == [8, *[0] * 19]
         assert games.rewards.tolist() == [worth]
+        games.step([1])
+        assert games.boards.ravel().tolist() == [8, *[0] * 19]
 
 
 @pytest.mark.parametrize(

@@ -262,13 +262,17 @@ class Simulator:
         if illegal not in ILLEGAL:
             raise UsageError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
         given, chosen = self.checked(actions), self._chosen(which)
-        before = None if self._WIDE or not self.arrays.wide_goal else self.keys.copy()
+        wide_goal = not self._WIDE and self.arrays.wide_goal
+        before = (self.keys.copy(), self.going) if wide_goal else None
         self._play(given, chosen if begin is None else chosen & ~begin, illegal == "terminate")
         if begin is not None and begin.any():
             self._begin(begin)
-        self._look_ahead()
-        if before is not None:
-            self._write_goals(before, given)
+        if before is None:
+            self._look_ahead()
+        else:  # a board that was won before keeps its goal, for which a key has no room
+            keys, going = before
+            self._look_ahead(np.flatnonzero(going if begin is None else going | begin))
+            self._write_goals(keys, given)
 
     def checked(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Return actions as ``int64[n]``.  Raises `UsageError` as `step` says."""
