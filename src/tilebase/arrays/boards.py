@@ -26,7 +26,7 @@ from tilebase.errors import BoardError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.compiled import CompiledGame, permutations
 from tilebase.game.game import Cells, Game, check_is_game
-from tilebase.game.notation import read_board, tile_text
+from tilebase.game.notation import tile_text
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.sparse.reading import board_potentials, spawn_chances, spawns_of
@@ -333,12 +333,9 @@ class GameArrays:
         try:
             return Board.read(self.game, board).cells
         except BoardError:
-            game, x = self.game, self.game.x if self.game.unmergeable else 0
             with suppress(BoardError):
-                text = board.text if isinstance(board, Board) else board
-                read = Board(game, read_board(text, game.grid, game.walls, x, game))
-                if played and read.won:
-                    return read.cells
+                if played:
+                    return Board.read_won(self.game, str(board)).cells
             raise
 
     def _whole_numbers(self, boards: Any) -> npt.NDArray[Any]:
@@ -438,5 +435,5 @@ def by_sum(game: Game, keys: Keys) -> Iterator[tuple[int, npt.NDArray[np.int64]]
 def _sums(game: Game, keys: Keys) -> tuple[Keys, int]:
     """Return the sum of each board, and the largest."""
     sums = np.empty(len(keys), dtype=np.uint64)
-    unmergeable = np.uint64(game.x if game.unmergeable else 0)
+    unmergeable = np.uint64(game.x_code)
     return sums, int(sum_tiles(np.ascontiguousarray(keys), np.uint64(game.bits), unmergeable, sums))

@@ -291,7 +291,7 @@ class Sets:
 
     def contents(self, line: Cells) -> list[Content]:
         """Return everything that a line may hold."""
-        x = self.game.x if self.game.unmergeable else 0
+        x = self.game.x_code
         return [(source, merge_line(source, x)) for source in product(*(self.allowed[cell] for cell in line))]
 
     def with_lines(self, held: dict[Cells, list[Cells]]) -> Diagram:

@@ -63,7 +63,7 @@ class HalfTables:
             halves.Fillings(part.fillings, part.index_of, classes_of(part), part.starts)
             for part in self._parts
         )
-        self._x, self._goal = game.x if game.unmergeable else 0, game.goal_exponent or 0
+        self._x, self._goal = game.x_code, game.goal_exponent or 0
         self._worths = np.array([merge_worth(merge, e) for e in range(game.x + 2)], dtype=np.int64)
         begins = half_begins(index, first, second)
         count = int(begins[-1])

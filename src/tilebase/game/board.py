@@ -20,7 +20,7 @@ import numpy.typing as npt
 from tilebase.errors import BoardError, UsageError
 from tilebase.game import symmetry
 from tilebase.game.game import Cells, Game, check_is_game
-from tilebase.game.notation import X_TILE, as_typed, json_rows, split_cells
+from tilebase.game.notation import X_TILE, as_typed, json_rows, read_board, split_cells
 
 CELL, GAP, PLANE_GAP = 100, 12, 36
 """Lengths in a drawing: a cell, the space around it, the space between the planes of a box."""
@@ -104,6 +104,14 @@ class Board:
         if isinstance(board, int | np.integer):
             return cls.from_key(game, int(board))
         return cls.from_numpy(game, board)  # type: ignore[arg-type]
+
+    @classmethod
+    def read_won(cls, game: Game, text: str) -> Board:
+        """Return a won board, to which slides lead, from a text of tiles.  Raises `BoardError`."""
+        board = cls(game, read_board(text, game.grid, game.walls, game.x_code, game))
+        if not board.won:
+            raise BoardError(f"{board} is not won")
+        return board
 
     @classmethod
     def from_key(cls, game: Game, key: SupportsIndex) -> Board:

@@ -174,7 +174,8 @@ class Boards:
         return (1 << self.bits) - 1
 
     @cached_property
-    def _x_code(self) -> int:
+    def x_code(self) -> int:
+        """The code of an unmergeable tile, 0 in games without one."""
         return self.x if self.unmergeable else 0
 
     @cached_property
@@ -258,7 +259,7 @@ class Boards:
         if self.pattern is None:
             return ()
         if self.pattern not in NAMED_PATTERNS:
-            return parse_patterns(self.pattern, self.grid, self.walls, self._x_code)
+            return parse_patterns(self.pattern, self.grid, self.walls, self.x_code)
         top = (self.goal_exponent or 0) - 1
         if self.pattern == "lemma1":
             second = self.shape[-1]  # where the second row begins
@@ -322,7 +323,7 @@ class Boards:
     @cached_property
     def begin(self) -> Start:
         """What play begins with."""
-        return parse_start(self.start, self.grid, self.walls, self._x_code)
+        return parse_start(self.start, self.grid, self.walls, self.x_code)
 
     @cached_property
     def empty_board(self) -> Cells:
@@ -362,7 +363,7 @@ class Boards:
         unmergeable tile, ``#`` for a wall; blanks, commas, slashes and semicolons separate.
         Raises `BoardError` if this is not a board of the game.
         """
-        return self.check(read_board(text, self.grid, self.walls, self._x_code, self))
+        return self.check(read_board(text, self.grid, self.walls, self.x_code, self))
 
     def exponent(self, tile: int) -> int:
         """Return the exponent of a tile, 0 for an empty cell.
@@ -372,7 +373,7 @@ class Boards:
         The code of x is also the exponent of a tile.  A board of a game with unmergeable tiles cannot
         hold that tile.
         """
-        return read_tile(tile, self._x_code)
+        return read_tile(tile, self.x_code)
 
     def format(self, cells: Sequence[int]) -> str:
         """Write a board as text that `parse` reads: ``2,4/0,8``.
@@ -424,7 +425,7 @@ class Boards:
 
     def holds_goal(self, cells: Sequence[int]) -> bool:
         """Return whether a tile of the goal is on the board."""
-        goal, x = self.goal_exponent, self._x_code
+        goal, x = self.goal_exponent, self.x_code
         return goal is not None and any(e >= goal and e != x for e in cells)
 
     def has_goal_sum(self, cells: Sequence[int]) -> bool:
@@ -468,7 +469,7 @@ class Boards:
         if not self.holds_goal(cells):
             return self._check_cells(cells, allowed)
         merged = max(allowed) + 1
-        merged += merged == self._x_code  # a merge that would make the code of x makes the next exponent
+        merged += merged == self.x_code  # a merge that would make the code of x makes the next exponent
         return self._check_cells(cells, [0 if cell in self.walls else merged for cell in range(self.cells)])
 
     def cells_of(self, cells: Iterable[int]) -> Cells:

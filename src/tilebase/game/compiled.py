@@ -52,7 +52,7 @@ class CompiledGame:
             fold=np.uint64({4: 2, 3: 1, 2: 0}[game.bits]),
             low_bits=self._low_bits(),
             exponents=np.array(game.spawn_exponents, dtype=np.int64),
-            unmergeable=np.uint64(game.x if game.unmergeable else 0),
+            unmergeable=np.uint64(game.x_code),
             goal=np.uint64(self._made_goal),
             goal_sum=np.uint64(game.goal_sum or 0),
             horizon=np.uint64(game.horizon or 0),
@@ -201,10 +201,9 @@ class CompiledGame:
             list(dict.fromkeys(found[: len(axis)].tolist())) for axis, found in zip(lines, walls, strict=True)
         ]
         by_table = [len(kind) << n * game.bits <= MOST_ENTRIES for n, kind in zip(cells, kinds, strict=True)]
-        unmergeable = game.x if game.unmergeable else 0
         tables = [
             np.concatenate(
-                [_line_table(n, game.bits, unmergeable, self._made_goal, self._top, one) for one in kind]
+                [_line_table(n, game.bits, game.x_code, self._made_goal, self._top, one) for one in kind]
             )
             if short
             else np.zeros(1, dtype=np.uint64)

@@ -246,7 +246,7 @@ class Game(Boards):
 
         `x` is the code that never merges: 0 for none, None for that of the game.
         """
-        board, never = list(cells), self._x_code if x is None else x
+        board, never = list(cells), self.x_code if x is None else x
         for segment in self.segments[direction]:
             merged = merge_line(tuple([board[c] for c in segment]), never)
             for cell, exponent in zip(segment, merged, strict=True):
@@ -289,7 +289,7 @@ class Game(Boards):
 
     def allowed(self, cells: Sequence[int]) -> bool:
         """Return whether no tile exceeds its limit, and the x stand on a mask."""
-        x = self._x_code
+        x = self.x_code
         return self.stands(cells) and all(
             e <= top or e == x for e, top in zip(cells, self.bounds.allowed, strict=True)
         )

@@ -26,7 +26,7 @@ class Slider:
     def __init__(self, game: Game) -> None:
         self.game = game
         self._directions = [self._plan(direction) for direction in game.directions]
-        self._merged = _Merged(game.x if game.unmergeable else 0)
+        self._merged = _Merged(game.x_code)
         self._movable = game.cells - len(game.walls)
         self._images = [permuter(p) for p in symmetries(game)[1:]]
         self._goal = game.goal_exponent or UNBOUNDED + 1

@@ -18,7 +18,7 @@ from tilebase.errors import BoardError, CorruptError, MissingBoardError, Storage
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
-from tilebase.game.notation import count_of, read_board, split_cells, tile_text
+from tilebase.game.notation import count_of, split_cells, tile_text
 from tilebase.game.spawns import ORIGINAL
 from tilebase.objectives.numbers import byte_text, chance_text
 from tilebase.objectives.values import Unknown, value_document
@@ -185,15 +185,11 @@ def board_of(opened: Solved, text: str) -> AnyBoard:
     """
     if len(text) > MOST_TEXT:
         raise BoardError(f"a text of {len(text):,} characters is not a board: at most {MOST_TEXT:,} are read")
-    game = opened.game
     try:
         return opened.read(text)
     except BoardError:
         with suppress(BoardError):
-            x = game.x if game.unmergeable else 0
-            board = Board(game, read_board(text, game.grid, game.walls, x, game))
-            if board.won:
-                return board
+            return Board.read_won(opened.game, text)
         raise
 
 
