@@ -135,11 +135,14 @@ def test_an_estimate_and_a_pass_agree_on_what_fits_into_memory(objective):
         plan, found = Plan.of(index, one, allowed), passing(BATCHED, [one], allowed)
         assert found.disk == plan.disk_bytes
         assert (found.disk > 0) == (found.moved > 0) == (memory < lean.whole_bytes)
-        assert found.memory == min(plan.whole_bytes, memory)
+        assert (found.memory, found.peak) == (0, min(plan.whole_bytes, memory))
         row = rows.solving(BATCHED, [one], "all", allowed)[0]
         moved = byte_text(int(found.moved)) if found.moved else ""
         assert (row["disk"], row["moved"]) == (byte_text(int(found.disk)), moved)
         assert row["time"] == duration(found.seconds, 3)
+        least = Plan.least(index, one, allowed)
+        assert row["memory"].startswith(f"at least {byte_text(least)}")
+        assert Plan.of(index, one, replace(allowed, memory=least)).memory == least  # enough
 
 
 @pytest.mark.parametrize("text", ["win", "win:float16", "lower:uint32", "guaranteed"])

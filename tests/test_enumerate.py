@@ -243,6 +243,8 @@ PASSES = {
     "solve": lambda game, **how: solve(game, "win", space="reachable", **how),
     "pass": lambda game, **how: solve(game, "win", space="all", **how),
     "bits": lambda game, **how: force(game, engine="dense", **how),
+    "count": lambda game, **how: count(game, up_to=20, **how),
+    "count all": lambda game, **how: count(game, up_to=20, space="all", **how),
 }
 
 

@@ -8,11 +8,14 @@ import pytest
 
 from batching import noting_windows
 from conformance.queries import assert_equal
+from tilebase.costs.passes import counting_all
 from tilebase.dense import reached
-from tilebase.errors import CorruptError
+from tilebase.errors import CorruptError, ResourceError
 from tilebase.files.run import verify_run
 from tilebase.game.game import Game
+from tilebase.objectives.numbers import byte_text
 from tilebase.questions.count import count
+from tilebase.runtime.resources import Allowance
 
 GAMES = [Game("3x4", 16), Game("4x4", 8), Game("2x5", 16), Game("2x4", 64, start="empty")]
 
@@ -33,6 +36,14 @@ def test_layers_in_windows_count_the_same(monkeypatch):
     monkeypatch.setattr(reached, "count_plan", least)
     assert_equal(count(Game("3x3", 128), space="all", threads=2), count(Game("3x3", 128), threads=1))
     assert max(windows) > 3
+
+
+def test_the_memory_that_is_named_is_enough():
+    game, little = Game("3x4", 64), Allowance(memory=0, threads=2)
+    least = counting_all(game, little).memory
+    with pytest.raises(ResourceError, match=f"needs {byte_text(least)} of memory, and 420 MB"):
+        count(game, space="all", memory=420 * 10**6, threads=2, anyway=True)
+    assert count(game, space="all", memory=least, threads=2, up_to=40).total("states") > 0
 
 
 @pytest.mark.parametrize("begun", ["all", "reachable"])

@@ -52,7 +52,7 @@ class Estimate:
     seconds, threads:
         The expected time on this machine with so many threads.
     memory:
-        Bytes without which the run is not possible.
+        Bytes without which the run is not possible; 0 if they are not known.
     disk:
         Bytes expected on disk at the same time.
     spread:
@@ -60,7 +60,8 @@ class Estimate:
     moved:
         Bytes that a pass over all boards reads and writes.
     peak:
-        Bytes that the run takes where it may, if these are more than `memory`; else 0.
+        Bytes that the run takes where it may, and in the expected time, if these are more than `memory`; else
+        0.
     apart:
         The first two of every `apart` layers stay on disk, and the others are counted twice; 0 if all stay.
     upper:
@@ -115,8 +116,9 @@ class Estimate:
     @property
     def memory_text(self) -> str:
         """The memory in words: without which the run is not possible, and what it takes if it may."""
-        peak = f", {byte_text(self.peak)} at the peak" if self.peak > self.memory else ""
-        return f"at {'most' if self.upper else 'least'} {byte_text(self.memory)}{peak}"
+        peak = [f"{byte_text(self.peak)} at the peak"] if self.peak > self.memory else []
+        least = [f"at {'most' if self.upper else 'least'} {byte_text(self.memory)}"] if self.memory else []
+        return ", ".join(least + peak)
 
     def row(self) -> dict[str, str]:
         """Return it as a row of `tilebase plan`."""

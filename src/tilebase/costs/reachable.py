@@ -73,6 +73,8 @@ JUDGED_BYTES = 150
 """Bytes of memory of a state of the largest sum: it waits with those of the next sums, in several pieces."""
 FOLLOWED_BYTES = 16
 """Bytes of memory of an afterstate: the value that a policy follows, and its own."""
+PART = 3.5
+"""The spread where layers to a sum are counted: their shares of boards are not that of all layers."""
 HELD = 4
 """Layers of values that a run without a table keeps at most."""
 ONE = Allowance(memory=0, threads=1)
@@ -148,7 +150,8 @@ def counting(game: Game, allowed: Allowance, *, up_to: int | None = None, keep: 
     return Estimate(
         "counting", game, -(-bound // len(symmetries(game))), states, "states",
         count_seconds(layers, up_to, allowed.cores), allowed.threads, memory, KEY_BYTES * kept,
-        share_of(game).spread, peak=min(peak, allowed.memory), upper=bool(game.first_sum),
+        share_of(game).spread if wanted.all() else PART, peak=min(peak, allowed.memory),
+        upper=bool(game.first_sum),
     )  # fmt: skip
 
 

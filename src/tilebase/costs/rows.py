@@ -88,7 +88,7 @@ def everything(game: Game, objective: Objective, allowed: Allowance) -> list[dic
     try:
         rows += solving(game, [objective], "all", allowed)
     except UsageError as error:
-        rows.append(_impossible(game, objective, _named(allowed), str(error)))
+        rows.append(_impossible(game, _all(objective), _named(allowed), str(error)))
     return rows + (forcing(game, allowed) if game.can_win else [])
 
 
@@ -107,7 +107,10 @@ def counting(
     `keep` says what stays in the folder, as for `count`.
     """
     workers = _workers(cluster, space)
-    found = estimate_of(space, _machine(allowed, workers), keep)(game, up_to=up_to)
+    try:
+        found = estimate_of(space, _machine(allowed, workers), keep)(game, up_to=up_to)
+    except ResourceError as error:
+        return [_impossible(game, "count", _named(allowed), str(error))]
     return [_row("count", found, allowed, folder, workers, reachable.is_shared(game, up_to, solved=False))]
 
 
@@ -153,7 +156,7 @@ def solving(
                 check_rules(game)
                 found = passing(game, [one], machine, sums=(down_to or 0, None), keep=keep, thorough=True)
             except ResourceError as error:
-                rows.append(_impossible(game, one, _named(allowed), str(error)))
+                rows.append(_impossible(game, _all(one), _named(allowed), str(error)))
             except UsageError:
                 if space == "all":
                     raise
@@ -257,10 +260,10 @@ def _of_runs() -> Path | None:
         return None
 
 
-def _impossible(game: Game, objective: Objective, on: str, reason: str) -> dict[str, Any]:
+def _impossible(game: Game, what: str, on: str, reason: str) -> dict[str, Any]:
     """Return the row of a pass that a machine cannot do, with the reason."""
     boards = f"{sum(boards_by_sum(game).values()):,} boards"
-    return _cells(_all(objective), on, boards, NO_FIT) | {"reason": reason}
+    return _cells(what, on, boards, NO_FIT) | {"reason": reason}
 
 
 def _cells(

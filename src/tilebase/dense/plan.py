@@ -95,23 +95,31 @@ class Plan:
 
         Raises `ResourceError`, with the memory that is enough, if even batches do not fit.
         """
-        (lowest, _), bits_memory = options.get("sums", EVERY), 0
         try:
             plan = cls.outline(index, objective, allowed, **options)
-            bits_memory = plan.bits_memory
+            lowest = options.get("sums", EVERY)[0]
             if not plan.batched or plan.as_bits or plan.can_be_cut(index, allowed.memory, lowest):
                 return plan
         except ResourceError:
             pass  # the least memory is still to be found
-        ample = replace(allowed, memory=NO_BOUND)
-        plan = cls.outline(index, objective, ample, **options | {"bits": False})
-        least = plan.least_memory(index, lowest)
-        least = min(least, bits_memory or least)
+        least = cls.least(index, objective, allowed, **options)
         raise ResourceError(
             f"{index.game} needs {byte_text(least)} of memory, even in batches, and "
             f"{byte_text(allowed.memory)} may be used: give more memory, a smaller type of value, or lower "
             "limits"
         )
+
+    @classmethod
+    def least(cls, index: PerfectIndex, objective: Objective, allowed: Allowance, **options: Any) -> int:
+        """Return the bytes of memory that are enough, in batches, at most a tenth more than the least."""
+        ample = replace(allowed, memory=NO_BOUND)
+        plan = cls.outline(index, objective, ample, **options | {"bits": False})
+        sums = options.get("sums", EVERY)
+        least = plan.least_memory(index, sums[0])
+        if options.get("bits", True) and objective.is_boolean:
+            less = cls.of_bits(index, _sizes(index, sums), replace(allowed, memory=0))
+            least = min(least, less.whole_bytes) if less is not None else least
+        return least
 
     @property
     def text(self) -> str:
@@ -204,15 +212,10 @@ class Plan:
         Boolean values are bits where these fit into memory and are worth it, unless `bits` says no.  Raises
         `ResourceError` if the tables do not fit.
         """
-        lowest, highest = sums
-        sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
-        if highest is not None:  # the first layer needs what is above it
-            sizes = {s: size for s, size in sizes.items() if s <= highest + 4}
-        if not sizes:
-            raise UsageError(f"no board of {index.game} has a sum of {lowest} or more: give a lower sum")
+        sizes = _sizes(index, sums)
         memory, threads, bits_memory = allowed.memory, allowed.threads, 0
         if bits and objective.is_boolean:
-            plan = cls._of_bits(index, sizes, allowed)
+            plan = cls.of_bits(index, sizes, allowed)
             if plan is not None and plan.whole_bytes <= memory:
                 return plan
             bits_memory = plan.whole_bytes if plan is not None else 0
@@ -257,12 +260,9 @@ class Plan:
         return cls(boards, largest, size, tables, whole, memory, batched, disk, lean=lean and not batched)
 
     @classmethod
-    def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], allowed: Allowance) -> Plan | None:
+    def of_bits(cls, index: PerfectIndex, sizes: dict[int, int], allowed: Allowance) -> Plan | None:
         """Return the plan for bits, even if its least window is too much; None if bits are of no use."""
-        boards, largest = sum(sizes.values()), max(sizes.values())
-        if largest / 8 / 2 ** sum(index.mirrors) > allowed.memory:
-            return None  # not even one layer fits
-        words = Words.of(index, sizes)
+        boards, largest, words = sum(sizes.values()), max(sizes.values()), Words.of(index, sizes)
         if 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None
         tables, large = table_bytes(index, merge=""), mapped_bytes(index)
@@ -312,3 +312,14 @@ class Plan:
                 f"the layers of {index.game} need about {needed / 1e9:.1f} GB of disk, and {folder} has "
                 f"{have / 1e9:.1f} GB free: give lower limits, more memory, or another folder"
             )
+
+
+def _sizes(index: PerfectIndex, sums: tuple[int, int | None]) -> dict[int, int]:
+    """Return the boards of the layers of some sums, and of those above.  Raises `UsageError` without any."""
+    lowest, highest = sums
+    sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
+    if highest is not None:  # the first layer needs what is above it
+        sizes = {s: size for s, size in sizes.items() if s <= highest + 4}
+    if not sizes:
+        raise UsageError(f"no board of {index.game} has a sum of {lowest} or more: give a lower sum")
+    return sizes

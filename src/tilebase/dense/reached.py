@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -285,7 +284,8 @@ def check_counted(game: Game) -> None:
 class CountPass:
     """Counts the states of a game in the folder of a run, which this process holds.
 
-    Raises as `check_index` and `Plan.of`, and `CorruptError` or `StorageError`.
+    Raises as `check_index` and `count_plan`, `ResourceError` for too little memory, and `CorruptError` or
+    `StorageError`.
     """
 
     def __init__(self, folder: RunFolder, run: Run) -> None:
@@ -294,6 +294,11 @@ class CountPass:
         index = PerfectIndex(self.game)
         check_index(index)
         plan, words = count_plan(index, run)
+        if plan.whole_bytes > run.memory:
+            raise ResourceError(
+                f"to count {self.game} over all boards needs {byte_text(plan.whole_bytes)} of memory, and "
+                f"{byte_text(run.memory)} may be used: give more, or count the reachable boards"
+            )
         self._sizes, self._pool = index.sizes(), Pool(plan.threads or run.threads)
         self._files = folder.path / "afterstates"
         with storage_errors(self._files, "use"):
@@ -338,9 +343,9 @@ class CountPass:
             if crc := line["files"].get("bits"):
                 self._layers.load(line["sum"], text(crc, "a checksum"))
         first = first_sum(self.game)
-        self._every = sum(self._sizes.values())
+        self._every = sum(n for s, n in self._sizes.items() if up_to is None or s <= up_to)
         self._had = sum(n for s, n in self._sizes.items() if s < first or (lines and s <= lines[-1]["sum"]))
-        self._pace.start(self._had / self._every)
+        self._pace.start(min(self._had / self._every, 1.0))
         while not done:
             total = lines[-1]["sum"] + 2 if lines else first
             if up_to is not None and total > up_to:
@@ -349,8 +354,9 @@ class CountPass:
             self._had += self._sizes.get(total, 0)
             if total >= max(self._starts) and not any(sum(line["afterstates"]) for line in lines[-2:]):
                 journal.append({"complete": True}, durable=True)
-                self._pace.report(total, "done", self._every, 1.0)
                 done = True
+        if lines:
+            self._pace.report(lines[-1]["sum"], "done", self._every, 1.0)
         if done:
             self._layers.release_below(MOST_SUM)
         if up_to is not None:
@@ -403,7 +409,8 @@ def count_plan(index: PerfectIndex, allowed: Allowance) -> tuple[Plan, Words]:
     """Return the plan of the pass, and what bits take.
 
     It is that of a pass that forces a goal, with all layers but one in files, a matrix more for a thread, and
-    what half boards tell.  Raises `ResourceError` if a layer and a window do not fit.
+    what half boards tell.  If a layer and a window do not fit, its `whole_bytes` are more than its memory.
+    Raises `ResourceError` for a game that is not counted in bits.
     """
     first, second, *others = index.parts
     if len(first.sums) * int(first.sums[-1] + second.sums[-1] + 1) * len(index.sizes()) > MOST_PLACES:
@@ -413,13 +420,11 @@ def count_plan(index: PerfectIndex, allowed: Allowance) -> tuple[Plan, Words]:
     words = Words.of(index, index.sizes())
     spare = allowed.threads * 8 * (words.matrix + 1)
     spare += SEEN_BYTES * (len(first) * len(second) + math.prod(map(len, others)))
-    plan = None
-    with suppress(ResourceError):  # of a pass in batches, which this one is not
-        plan = Plan.outline(index, GUARANTEED, replace(allowed, memory=allowed.memory - spare))
-    if plan is None or plan.words is None:
+    plan = Plan.of_bits(index, index.sizes(), replace(allowed, memory=allowed.memory - spare))
+    if plan is None:
         raise ResourceError(
-            f"the layers of {index.game} do not fit as bits into {byte_text(allowed.memory)} of memory: "
-            "give more, or count the reachable boards"
+            f"bits of {index.game} would be mostly gaps, since few halves of boards share a sum: count the "
+            "reachable boards"
         )
     # Where three layers fit into memory, two of them are windows.
     window = plan.window or max(words.two_windows, 2 * words.layer)
