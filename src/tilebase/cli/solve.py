@@ -165,7 +165,7 @@ def values(
             if within == "all" and bounds_alone and kept.table is None and how.down_to is None:
                 # Passes over all boards prove bounds, and nothing else is wanted: no layer is summed up.
                 check_goal_fits(question)
-                with run_in(place.path, cluster=how.cluster, **use) as here:
+                with run_in(place.path, cluster=how.cluster, space=within, **use) as here:
                     asked = replace(ask, summaries=False, checksums=show.as_json)
                     solution = engine.solve_in(asked, here)
             else:

@@ -79,12 +79,18 @@ class Run(Allowance):
 
 @contextmanager
 def run_in(
-    folder: Path | str | None, *, cluster: str | Executor | None = None, **use: Unpack[Use]
+    folder: Path | str | None,
+    *,
+    cluster: str | Executor | None = None,
+    space: str = "reachable",
+    **use: Unpack[Use],
 ) -> Iterator[Run]:
     """Give a run in a folder, or in a temporary one, with its workers, which are let go at the end.
 
-    Raises as `Allowance.of` and `open_cluster` do.
+    Raises as `Allowance.of` and `open_cluster` do, and `UsageError` if workers do not share a `space`.
     """
+    if space == "all":
+        check_shared(cluster, space)  # before the workers begin
     allowed = Allowance.of(**use)
     with ExitStack() as stack:
         executor = stack.enter_context(open_cluster(cluster, parse_bytes(use.get("memory"))))

@@ -536,8 +536,8 @@ def _time_limit(game: Game, seconds: float, allowed: Allowance, *, free: bool = 
         return TRIED, True
     if expected >= WORTH_TELLING:
         sooner = " unless a pass over all boards replaces it" * free
-        LOG.info(EXPECTED, f"searching {title_of(game)}: roughly {duration(min(expected, seconds))} "
-            f"if it is not decided early{sooner}")
+        takes = f"roughly {duration(min(expected, seconds))} if it is not decided early"
+        LOG.info(EXPECTED, f"searching {title_of(game)}: {takes}{sooner}")
     return seconds, False
 
 

@@ -91,7 +91,7 @@ def prove(
     if checksums and ask.space != "all":
         raise UsageError("layers have checksums in the space all only: leave them out, or choose that space")
     _check_bound(game, objective, precision)
-    with run_in(folder, cluster=cluster, **use) as run:
+    with run_in(folder, cluster=cluster, space=ask.space, **use) as run:
         since = working_time()
         chosen = choose_space(ask, run, keep=False)
         solved = solve_in(replace(ask, space=chosen, summaries=False, checksums=checksums), run)

@@ -130,7 +130,7 @@ def solve(
     keep = _kept(ask, table, above, space)
     if (done := keep.finished()) is not None:
         return done
-    with run_in(keep.folder or folder, cluster=cluster, **use) as run:
+    with run_in(keep.folder or folder, cluster=cluster, space=ask.space, **use) as run:
         # Boards are left out of tables of reachable positions only.
         chosen = choose_space(ask, run, keep=keep.whole) if keep.pruning is None else "reachable"
         return solve_in(replace(ask, space=chosen), run, keep)
