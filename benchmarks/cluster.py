@@ -76,7 +76,7 @@ def counted(executor: DaskExecutor) -> None:
     pids = list(executor._client.run(os.getpid).values())
 
     def alone() -> None:
-        count(game, threads=2, up_to=UP_TO)
+        count(game, threads=2, up_to=UP_TO, space="reachable")
 
     def shared() -> None:
         count(game, threads=2, up_to=UP_TO, cluster=executor)

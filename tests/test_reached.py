@@ -14,6 +14,7 @@ from tilebase.errors import CorruptError, ResourceError
 from tilebase.files.run import verify_run
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
+from tilebase.questions import count as counting
 from tilebase.questions.count import count
 from tilebase.runtime.resources import Allowance
 
@@ -29,13 +30,37 @@ def test_layers_in_windows_count_the_same(monkeypatch):
     """Windows of the least size, which are read again from files."""
     plan, windows = reached.count_plan, noting_windows(monkeypatch)
 
-    def least(index, allowed):
-        found, words = plan(index, allowed)
+    def least(*given):
+        found, words = plan(*given)
         return replace(found, window=words.two_windows), words
 
     monkeypatch.setattr(reached, "count_plan", least)
     assert_equal(count(Game("3x3", 128), space="all", threads=2), count(Game("3x3", 128), threads=1))
     assert max(windows) > 3
+
+
+@pytest.mark.parametrize("chosen", ["all", "reachable"])
+def test_the_quicker_pass_counts(chosen, tmp_path, monkeypatch):
+    game = Game("3x3", 32)
+    asked = []
+
+    def faster(_, reachable, every):
+        asked.append(every().seconds / reachable.seconds)
+        return chosen
+
+    monkeypatch.setattr(counting, "faster", faster)
+    count(game, folder=tmp_path / "short", up_to=60)
+    assert not asked  # what takes a moment passes over the reachable boards
+    monkeypatch.setattr(counting, "WORTH_TELLING", 0)
+    count(game, folder=tmp_path / "long", up_to=60)
+    assert len(asked) == 1
+    begun = [list((tmp_path / name / "afterstates").glob("*.bits")) != [] for name in ("short", "long")]
+    assert begun == [False, chosen == "all"]
+    for more in ({"lookahead": True}, {"keep": "states"}):
+        count(game, **more)
+    count(game.changed(walls=[4]))
+    assert len(asked) == 1
+    assert_equal(count(game, folder=tmp_path / "long"), count(game, space="reachable"))
 
 
 def test_the_memory_that_is_named_is_enough():

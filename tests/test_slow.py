@@ -20,8 +20,9 @@ from tilebase.tables.layers import open_layer
 pytestmark = pytest.mark.slow
 
 
-def test_4x4_to_32(lasting):
-    totals = count(Game("4x4", 32), folder=lasting).totals
+@pytest.mark.parametrize("space", ["reachable", "all"])
+def test_4x4_to_32(space, lasting):
+    totals = count(Game("4x4", 32), folder=lasting / space, space=space).totals
     assert totals["live"] == 1_566_798_892
     assert totals["states"] == 1_567_514_971
     assert totals["afterstates"] == 437_449_227

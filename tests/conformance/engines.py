@@ -36,7 +36,6 @@ from tilebase.counting.counts import CountResult
 from tilebase.dense import plan as plans
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
-from tilebase.dense.reached import is_plain
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.symmetry import images
@@ -264,7 +263,7 @@ def verified(make: Callable[[Game, Path], tuple[Solution, Path]], game: Game, be
 
 ENGINES = (
     Engine("forward pass", {COUNTS: counts, COUNTS_WITH_LOOKAHEAD: partial(counts, lookahead=True)}),
-    Engine("forward pass over all boards", {COUNTS: counts_of_all}, is_plain),
+    Engine("forward pass over all boards", {COUNTS: counts_of_all}, lambda game: game.is_plain),
     Engine(
         "forward pass in windows",
         {COUNTS: counts_in_windows, COUNTS_WITH_LOOKAHEAD: partial(counts_in_windows, lookahead=True)},

@@ -55,8 +55,12 @@ class RunOptions:
     ] = None
     keep: Annotated[str, Parameter(help="What the folder keeps: counts, afterstates or states.")] = "counts"
     space: Annotated[
-        str, Parameter(help="Pass over the reachable boards, or over all, which counts the same.")
-    ] = "reachable"
+        str,
+        Parameter(
+            help="reachable: the positions that occur; all: every board, in bits, which counts the same; "
+            "auto: the quicker of the two."
+        ),
+    ] = "auto"
     cluster: ClusterOption = None
 
 
@@ -101,6 +105,7 @@ def count(
             question,
             run.allowed(),
             up_to=work.up_to,
+            lookahead=lookahead,
             keep=work.keep,
             space=work.space,
             folder=work.kept,

@@ -139,7 +139,8 @@ def counting_all(game: Game, allowed: Allowance, *, up_to: int | None = None) ->
 
     check_counted(game)
     index = planned_index(game)
-    least, plan = (count_plan(index, given)[0] for given in (replace(allowed, memory=0), allowed))
+    plan, words = count_plan(index, allowed)
+    least, _ = count_plan(index, replace(allowed, memory=0), words)
     sizes = [size for s, size in boards_by_sum(game).items() if up_to is None or s <= up_to]
     boards = sum(sizes)
     takes = TIMES * plan_seconds(plan, allowed) * boards / plan.boards + COUNTED_SECONDS * len(sizes)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.costs import reachable
-from tilebase.costs.estimate import NO_FIT, Estimate, number_in_words, shortages, within_disk
+from tilebase.costs.estimate import NO_FIT, WORTH_TELLING, Estimate, number_in_words, shortages, within_disk
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
@@ -32,14 +32,28 @@ NOTHING_SHARED = (
 """What is said of workers for small layers alone."""
 
 
-COUNTED = ("reachable", "all")
+COUNTED = ("reachable", "all", "auto")
 """The boards that `count` may pass over."""
+COUNT_ALL = "count over all boards"
 
 
 def check_space(space: str) -> None:
     """Raise `UsageError` unless boards can be solved in this way, one of `SPACES`."""
     if space not in SPACES:
         raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}, cuda")
+
+
+def counted_space(space: str, only_reachable: bool, game: Game) -> str:
+    """Return on which boards a game may be counted: auto only where this is a choice.
+
+    With `only_reachable` something is asked for that a pass over all boards does not do.  Raises `UsageError`
+    unless boards can be counted in this way, one of `COUNTED`.
+    """
+    if space not in COUNTED:
+        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(COUNTED)}")
+    if space == "all" and only_reachable:
+        raise UsageError("a pass over all boards has no lookahead, no workers, and keeps counts only")
+    return "reachable" if space == "auto" and (only_reachable or not game.is_plain) else space
 
 
 def expected(
@@ -97,21 +111,32 @@ def counting(
     allowed: Allowance,
     *,
     up_to: int | None = None,
+    lookahead: bool = False,
     keep: str = "counts",
-    space: str = "reachable",
+    space: str = "auto",
     folder: Path | None = None,
     cluster: str | None = None,
 ) -> list[dict[str, Any]]:
     """Return the row for counting the reachable states, in a folder, perhaps by the workers of a cluster.
 
-    `keep` says what stays in the folder, as for `count`.
+    `keep` says what stays in the folder, as for `count`.  With ``"auto"`` a second row is of a pass over all
+    boards, where `count` may choose it.
     """
-    workers = _workers(cluster, space)
-    try:
-        found = estimate_of(space, _machine(allowed, workers), keep)(game, up_to=up_to)
-    except ResourceError as error:
-        return [_impossible(game, "count", _named(allowed), str(error))]
-    return [_row("count", found, allowed, folder, workers, reachable.is_shared(game, up_to, solved=False))]
+    space = counted_space(space, lookahead or keep != "counts" or cluster is not None, game)
+    workers, rows = _workers(cluster, space), []
+    machine = _machine(allowed, workers)
+    if space != "all":
+        found = estimate_of("reachable", machine, keep)(game, up_to=up_to)
+        shared = reachable.is_shared(game, up_to, solved=False)
+        rows.append(_row("count", found, allowed, folder, workers, shared))
+        space = "reachable" if found.seconds < WORTH_TELLING else space
+    if space != "reachable":
+        try:
+            found = estimate_of("all", machine)(game, up_to=up_to)
+            rows.append(_row(COUNT_ALL, found, allowed, folder, workers=None, shared=False))
+        except ResourceError as error:
+            rows.append(_impossible(game, COUNT_ALL, _named(allowed), str(error)))
+    return rows
 
 
 def solving(

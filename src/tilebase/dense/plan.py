@@ -260,9 +260,14 @@ class Plan:
         return cls(boards, largest, size, tables, whole, memory, batched, disk, lean=lean and not batched)
 
     @classmethod
-    def of_bits(cls, index: PerfectIndex, sizes: dict[int, int], allowed: Allowance) -> Plan | None:
-        """Return the plan for bits, even if its least window is too much; None if bits are of no use."""
-        boards, largest, words = sum(sizes.values()), max(sizes.values()), Words.of(index, sizes)
+    def of_bits(
+        cls, index: PerfectIndex, sizes: dict[int, int], allowed: Allowance, words: Words | None = None
+    ) -> Plan | None:
+        """Return the plan for bits, even if its least window is too much; None if bits are of no use.
+
+        `words`, if they are known, are those of the index and the sizes.
+        """
+        boards, largest, words = sum(sizes.values()), max(sizes.values()), words or Words.of(index, sizes)
         if 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None
         tables, large = table_bytes(index, merge=""), mapped_bytes(index)

@@ -267,15 +267,9 @@ def classes_of_symmetries(game: Game) -> dict[Cells, int]:
     return Counter(min(tuple(q[p[i]] for i in inverse[q]) for q in group) for p in group)
 
 
-def is_plain(game: Game) -> bool:
-    """Return whether a game has no other rules than 2048."""
-    plain = game.limits is None and not (game.walls or game.unmergeable or game.patterns)
-    return plain and game.goal_sum is None and game.horizon is None
-
-
 def check_counted(game: Game) -> None:
     """Raise `UsageError` unless the states of a game can be counted by a pass over all boards."""
-    if not is_plain(game):
+    if not game.is_plain:
         raise UsageError(
             f"{game} has rules with which a pass over all boards does not count: count the reachable ones"
         )
@@ -405,8 +399,8 @@ class CountPass:
         return every, kept // self._order
 
 
-def count_plan(index: PerfectIndex, allowed: Allowance) -> tuple[Plan, Words]:
-    """Return the plan of the pass, and what bits take.
+def count_plan(index: PerfectIndex, allowed: Allowance, words: Words | None = None) -> tuple[Plan, Words]:
+    """Return the plan of the pass, and what bits take, `words` if that is known.
 
     It is that of a pass that forces a goal, with all layers but one in files, a matrix more for a thread, and
     what half boards tell.  If a layer and a window do not fit, its `whole_bytes` are more than its memory.
@@ -417,10 +411,10 @@ def count_plan(index: PerfectIndex, allowed: Allowance) -> tuple[Plan, Words]:
         raise ResourceError(
             f"{index.game} has too many sums to be counted in bits: count the reachable boards"
         )
-    words = Words.of(index, index.sizes())
+    words = words or Words.of(index, index.sizes())
     spare = allowed.threads * 8 * (words.matrix + 1)
     spare += SEEN_BYTES * (len(first) * len(second) + math.prod(map(len, others)))
-    plan = Plan.of_bits(index, index.sizes(), replace(allowed, memory=allowed.memory - spare))
+    plan = Plan.of_bits(index, index.sizes(), replace(allowed, memory=allowed.memory - spare), words)
     if plan is None:
         raise ResourceError(
             f"bits of {index.game} would be mostly gaps, since few halves of boards share a sum: count the "

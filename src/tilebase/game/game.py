@@ -226,6 +226,12 @@ class Game(Boards):
         return self.goal is not None or self.pattern is not None or self.goal_sum is not None
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the game has no other rules than 2048: of its own are shape, goal, spawns and start."""
+        limited = self.limits is not None or bool(self.walls) or bool(self.unmergeable)
+        return not (limited or self.patterns) and self.goal_sum is None and self.horizon is None
+
+    @property
     def goal_fits(self) -> bool:
         """Whether limits allow a pattern, the goal sum, or two tiles of goal // 2 in one line."""
         if any(self.patterns) or (self.goal_sum is not None and self.goal_sum <= self.largest_sum):

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Unpack
 
 from tilebase.cluster.runs import Run, attached, run_in
 from tilebase.costs import estimate
-from tilebase.costs.estimate import Estimate
+from tilebase.costs.estimate import WORTH_TELLING, Estimate, shortages
 from tilebase.costs.rates import remembering
 from tilebase.costs.reachable import count_work, is_shared
-from tilebase.costs.rows import COUNTED, estimate_of
+from tilebase.costs.rows import counted_space, estimate_of
 from tilebase.counting.counts import CountResult
-from tilebase.errors import UsageError
-from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted
+from tilebase.errors import ResourceError, UsageError
+from tilebase.files import places
+from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted, read_journal
 from tilebase.game.game import Game, check_is_game
+from tilebase.questions.running import faster
 from tilebase.runtime.resources import Use
 from tilebase.sparse.forward import count_in
 
@@ -39,7 +41,7 @@ def count(
     folder: Path | str | None = None,
     keep: str = "counts",
     up_to: int | None = None,
-    space: str = "reachable",
+    space: str = "auto",
     cluster: str | Executor | None = None,
     **use: Unpack[Use],
 ) -> CountResult:
@@ -60,8 +62,9 @@ def count(
     up_to:
         Stop after the layer of this sum; then the result is not complete.
     space:
-        ``"reachable"``, or ``"all"``: a pass over all boards, in bits, for games without other rules than
-        2048.  It counts the same, and takes a fraction of the time where many boards are reachable.
+        ``"reachable"``; ``"all"``: a pass over all boards, in bits, for games without other rules than 2048,
+        which counts the same; ``"auto"``: the one of less time, if the first takes more than half a minute.
+        What was begun in a folder is continued.
     cluster:
         Workers that do the large layers: ``"local:4"``, the address of a Dask scheduler, the name of its
         file, or an executor (docs/scale.md).  They must see the folder under the same name.  The files that
@@ -95,11 +98,11 @@ def count(
         raise UsageError(f"the sum to count to must be 0 or more, not {up_to}")
     if lookahead and game.goal_sum is not None:
         raise UsageError("lookahead collapses wins by a slide, but a sum wins by a spawn: leave it out")
-    if space not in COUNTED:
-        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(COUNTED)}")
-    if space == "all" and (lookahead or keep != "counts" or cluster):
-        raise UsageError("a pass over all boards has no lookahead, no workers, and keeps counts only")
+    space = counted_space(space, lookahead or keep != "counts" or cluster is not None, game)
     with run_in(folder, cluster=cluster, **use) as run:
+        space = _begun(run.folder) or space
+        if space == "auto":
+            space = _faster(game, run, up_to)
         if not is_counted(run.folder):
             takes = estimate_of(space, run.most, keep)
 
@@ -114,7 +117,7 @@ def count(
             RunFolder(run.folder, Query(game, lookahead, keep)) as opened,
             attached(run.cluster, run.folder),
         ):
-            if not is_counted(run.folder) and (_begun(opened) or space) == "all":
+            if not is_counted(run.folder) and (_begun(run.folder) or space) == "all":
                 return _count_all(opened, run, up_to)
             begun = opened.journal.path.exists()
             with remembering() as done:
@@ -124,9 +127,23 @@ def count(
             return result
 
 
-def _begun(folder: RunFolder) -> str | None:
+def _faster(game: Game, run: Run, up_to: int | None) -> str:
+    """Return over which boards counting takes less time."""
+    reachable = estimate_of("reachable", run)(game, up_to=up_to)
+
+    def every() -> Estimate:
+        found = estimate_of("all", run)(game, up_to=up_to)
+        if few := shortages(found, run, run.folder):
+            raise ResourceError("; ".join(few.values()))
+        return found
+
+    return faster("counting", reachable, every) if reachable.seconds >= WORTH_TELLING else "reachable"
+
+
+def _begun(folder: Path) -> str | None:
     """Return over which boards the pass in a folder goes, which is continued; None for a new one."""
-    files = {name for line in folder.journal.read() for name in line.get("files", ())}
+    lines, _, _ = read_journal(folder / places.COUNTS)
+    files = {name for line in lines for name in line.get("files", ())}
     return ("all" if "bits" in files else "reachable") if files else None
 
 

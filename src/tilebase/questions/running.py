@@ -9,12 +9,13 @@ time is estimated (`costs`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilebase.cluster.runs import Run
+from tilebase.costs.estimate import Estimate
 from tilebase.costs.rows import check_space, expected
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
@@ -153,21 +154,29 @@ def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
 def _faster(ask: Ask, run: Run) -> str:
     """Return the space that takes less time."""
     reachable = expected("reachable", ask.objectives, run.most, down_to=ask.down_to)(ask.game)
-    if reachable.seconds < WORTH_CHOOSING:
-        return "reachable"
-    from tilebase.costs.passes import planned_index
 
+    def every() -> Estimate:
+        from tilebase.costs.passes import planned_index
+
+        found = expected("all", ask.objectives, run, down_to=ask.down_to)(ask.game)
+        if found.seconds < reachable.seconds:
+            planned_index(ask.game)
+        return found
+
+    return faster("solving", reachable, every) if reachable.seconds >= WORTH_CHOOSING else "reachable"
+
+
+def faster(task: str, reachable: Estimate, every: Callable[[], Estimate]) -> str:
+    """Return the space that takes less time: `every` estimates a pass over all boards, unless it raises.
+
+    The log says what was chosen, and why.
+    """
     try:
-        every = expected("all", ask.objectives, run, down_to=ask.down_to)(ask.game)
-        times = (
-            f"{duration(reachable.seconds)} for the reachable, {duration(every.seconds)} for all {every.size}"
-        )
-        if every.seconds >= reachable.seconds:
-            LOG.info("solving the reachable boards: expected are %s", times)
-            return "reachable"
-        planned_index(ask.game)
+        found = every()
     except (ResourceError, UsageError) as error:
-        LOG.info("solving the reachable boards: %s", error)
+        LOG.info("%s the reachable boards: %s", task, error)
         return "reachable"
-    LOG.info("solving all boards: expected are %s", times)
-    return "all"
+    times = f"{duration(reachable.seconds)} for the reachable, {duration(found.seconds)} for all {found.size}"
+    less = found.seconds < reachable.seconds
+    LOG.info("%s %s boards: expected are %s", task, "all" if less else "the reachable", times)
+    return "all" if less else "reachable"
