@@ -171,7 +171,7 @@ def test_disk_is_what_runs_took(command, kept, peak, folder, printed) -> None:
 
 
 def test_more_cores_are_a_division(printed) -> None:
-    (row,) = json.loads(printed("plan count 4x4 64 --threads 16 -f json"))
+    row, _ = json.loads(printed("plan count 4x4 64 --threads 16 -f json"))
     many = counting(Game("4x4", 64), Machine(memory=8 << 30, threads=16)).seconds
     assert row["on"] == "16 such cores"
     assert estimate.duration(many) in row["time"]

@@ -11,9 +11,10 @@ from conformance.queries import assert_equal
 from tilebase.costs.passes import counting_all
 from tilebase.dense import reached
 from tilebase.errors import CorruptError, ResourceError
+from tilebase.files import places
 from tilebase.files.run import verify_run
 from tilebase.game.game import Game
-from tilebase.objectives.numbers import byte_text
+from tilebase.objectives.numbers import enough_text
 from tilebase.questions import count as counting
 from tilebase.questions.count import count
 from tilebase.runtime.resources import Allowance
@@ -66,7 +67,7 @@ def test_the_quicker_pass_counts(chosen, tmp_path, monkeypatch):
 def test_the_memory_that_is_named_is_enough():
     game, little = Game("3x4", 64), Allowance(memory=0, threads=2)
     least = counting_all(game, little).memory
-    with pytest.raises(ResourceError, match=f"needs {byte_text(least)} of memory, and 420 MB"):
+    with pytest.raises(ResourceError, match=f"needs {enough_text(least)} of memory, and 420 MB"):
         count(game, space="all", memory=420 * 10**6, threads=2, anyway=True)
     assert count(game, space="all", memory=least, threads=2, up_to=40).total("states") > 0
 
@@ -81,6 +82,17 @@ def test_a_run_continues_as_it_was_begun(begun, tmp_path):
     assert not list(tmp_path.glob("afterstates/*.*"))
 
 
+@pytest.mark.parametrize("up_to", [60, None])
+def test_layers_that_a_killed_process_left_are_deleted(up_to, tmp_path):
+    game = Game("3x3", 32)
+    count(game, folder=tmp_path, space="all", up_to=up_to)
+    (tmp_path / "afterstates").mkdir(exist_ok=True)
+    left = tmp_path / places.bits(12)
+    left.write_bytes(b"left")
+    assert_equal(count(game, folder=tmp_path), count(game))
+    assert not list(tmp_path.glob("afterstates/*.*"))
+
+
 def test_a_damaged_layer_is_found(tmp_path):
     game = Game("3x3", 32)
     count(game, folder=tmp_path, space="all", up_to=60)
@@ -90,7 +102,10 @@ def test_a_damaged_layer_is_found(tmp_path):
     data[len(data) // 2] ^= 1
     file.write_bytes(data)
     assert [one.split(":")[0] for one in verify_run(tmp_path).wrong] == [f"{file} is damaged"]
-    with pytest.raises(CorruptError, match=r"000060.bits is damaged"):
+    anew = f"delete {tmp_path} and count again"
+    with pytest.raises(CorruptError, match=rf"000060.bits is damaged: {anew}"):
         count(game, folder=tmp_path, space="all")
     file.unlink()
+    with pytest.raises(CorruptError, match=rf"000060.bits is missing: {anew}"):
+        count(game, folder=tmp_path, space="all")
     assert verify_run(tmp_path).wrong == [f"cannot read {file}: No such file or directory"]

@@ -17,7 +17,7 @@ from tilebase.errors import RefusedError, ResourceError, UsageError
 from tilebase.files import places
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
-from tilebase.objectives.numbers import byte_text
+from tilebase.objectives.numbers import byte_text, enough_text
 from tilebase.runtime.measured import DAY, duration, rounded
 from tilebase.runtime.progress import EXPECTED
 from tilebase.runtime.resources import Allowance
@@ -117,7 +117,7 @@ class Estimate:
     def memory_text(self) -> str:
         """The memory in words: without which the run is not possible, and what it takes if it may."""
         peak = [f"{byte_text(self.peak)} at the peak"] if self.peak > self.memory else []
-        least = [f"at {'most' if self.upper else 'least'} {byte_text(self.memory)}"] if self.memory else []
+        least = [f"at {'most' if self.upper else 'least'} {enough_text(self.memory)}"] if self.memory else []
         return ", ".join(least + peak)
 
     def row(self) -> dict[str, str]:
@@ -136,7 +136,7 @@ class Estimate:
     @property
     def hint(self) -> str:
         """What would make the run far cheaper, if something would."""
-        enough = byte_text(int(1.005 * self.bits_memory))  # never less, with three digits
+        enough = enough_text(self.bits_memory)
         return f"with {enough} of memory (--memory), far less time and disk" if self.bits_memory else ""
 
 
@@ -158,6 +158,8 @@ def check(
     allowed: Allowance,
     folder: Path,
     others: Callable[[Callable[[Estimate], bool]], Iterable[str]] = lambda _: (),
+    *,
+    fewer: str = "",
 ) -> Estimate:
     """Return the estimate of a run.
 
@@ -165,19 +167,19 @@ def check(
 
     With `anyway` nothing is refused.  `estimate` is also called with smaller games, since the message
     proposes one that can be solved.  `others` returns the notes of the error, other queries and facts; it is
-    called with a function that says whether a run is accepted.  The estimate of a run that begins is logged
-    if the run takes `WORTH_TELLING` seconds or more.
+    called with a function that says whether a run is accepted.  `fewer` is proposed in place of limits.  The
+    estimate of a run that begins is logged if the run takes `WORTH_TELLING` seconds or more.
     """
 
     def ways(too_much: Callable[[Estimate], str | None]) -> str:
-        fewer = "lower limits on cells" if game.limits is not None else "limits on cells (--limits)"
+        limits = "lower limits on cells" if game.limits is not None else "limits on cells (--limits)"
         for smaller in _smaller_goals(game):
             with suppress(ResourceError, UsageError):
                 other = estimate(smaller)
                 if other.seconds <= DAY and too_much(other) is None:
                     takes = f"{title_of(smaller)} takes about {duration(other.seconds)}"
-                    return f"ask for a smaller goal ({takes}), {fewer}, fewer cells"
-        return f"ask for {fewer}, fewer cells"
+                    return f"ask for a smaller goal ({takes}), {fewer or limits}, fewer cells"
+        return f"ask for {fewer or limits}, fewer cells"
 
     found = estimate(game)
     admit(found, allowed, ways, folder, others)
@@ -264,7 +266,7 @@ def _place(folder: Path | None) -> Path:
 
 def _short(needed: float, what: str, there: float, how: str, *, upper: bool = False) -> str:
     needs = "may need" if upper else "needs"
-    return f"it {needs} {byte_text(int(needed))} of {what}, and {byte_text(int(there))} {how}"
+    return f"it {needs} {enough_text(int(needed))} of {what}, and {byte_text(int(there))} {how}"
 
 
 def _smaller_goals(game: Game) -> Iterator[Game]:

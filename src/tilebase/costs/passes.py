@@ -138,7 +138,12 @@ def counting_all(game: Game, allowed: Allowance, *, up_to: int | None = None) ->
     from tilebase.dense.reached import TIMES, check_counted, count_plan  # only this needs its kernels
 
     check_counted(game)
-    index = planned_index(game)
+    try:
+        index = planned_index(game)
+    except ResourceError as error:
+        raise ResourceError(
+            f"all boards of {game} are too many for a pass over them: count the reachable ones"
+        ) from error
     plan, words = count_plan(index, allowed)
     least, _ = count_plan(index, replace(allowed, memory=0), words)
     sizes = [size for s, size in boards_by_sum(game).items() if up_to is None or s <= up_to]

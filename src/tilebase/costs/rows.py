@@ -43,12 +43,14 @@ def check_space(space: str) -> None:
         raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}, cuda")
 
 
-def counted_space(space: str, only_reachable: bool, game: Game) -> str:
-    """Return on which boards a game may be counted: auto only where this is a choice.
+def counted_space(game: Game, space: str, up_to: int | None, *, only_reachable: bool) -> str:
+    """Return on which boards a game may be counted up to a sum: auto only where this is a choice.
 
     With `only_reachable` something is asked for that a pass over all boards does not do.  Raises `UsageError`
-    unless boards can be counted in this way, one of `COUNTED`.
+    unless boards can be counted in this way, one of `COUNTED`, and for a negative sum.
     """
+    if up_to is not None and up_to < 0:
+        raise UsageError(f"the sum to count to must be 0 or more, not {up_to}")
     if space not in COUNTED:
         raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(COUNTED)}")
     if space == "all" and only_reachable:
@@ -122,7 +124,8 @@ def counting(
     `keep` says what stays in the folder, as for `count`.  With ``"auto"`` a second row is of a pass over all
     boards, where `count` may choose it.
     """
-    space = counted_space(space, lookahead or keep != "counts" or cluster is not None, game)
+    plain = not lookahead and keep == "counts" and cluster is None
+    space = counted_space(game, space, up_to, only_reachable=not plain)
     workers, rows = _workers(cluster, space), []
     machine = _machine(allowed, workers)
     if space != "all":

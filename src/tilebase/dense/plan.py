@@ -13,7 +13,7 @@ from tilebase.dense.sizes import LAYERS, Words, mapped_bytes, scratch_bytes, tab
 from tilebase.dense.steps import Cut
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.notation import count_of
-from tilebase.objectives.numbers import byte_text
+from tilebase.objectives.numbers import byte_text, enough_text
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD, Allowance
 
@@ -104,7 +104,7 @@ class Plan:
             pass  # the least memory is still to be found
         least = cls.least(index, objective, allowed, **options)
         raise ResourceError(
-            f"{index.game} needs {byte_text(least)} of memory, even in batches, and "
+            f"{index.game} needs {enough_text(least)} of memory, even in batches, and "
             f"{byte_text(allowed.memory)} may be used: give more memory, a smaller type of value, or lower "
             "limits"
         )

@@ -33,12 +33,13 @@ from tilebase.dense.sizes import Words, check_index
 from tilebase.dense.tables import DenseRules, classes_of
 from tilebase.dense.windows import InWindows
 from tilebase.dense.workspace import Shares
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import CorruptError, ResourceError, UsageError
+from tilebase.files import places
 from tilebase.files.run import MOST_SUM, RunFolder, count_lines, first_sum
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.encoding import make_backup
-from tilebase.objectives.numbers import byte_text
+from tilebase.objectives.numbers import byte_text, enough_text
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.documents import text
 from tilebase.runtime.progress import Pace
@@ -290,7 +291,7 @@ class CountPass:
         plan, words = count_plan(index, run)
         if plan.whole_bytes > run.memory:
             raise ResourceError(
-                f"to count {self.game} over all boards needs {byte_text(plan.whole_bytes)} of memory, and "
+                f"to count {self.game} over all boards needs {enough_text(plan.whole_bytes)} of memory, and "
                 f"{byte_text(run.memory)} may be used: give more, or count the reachable boards"
             )
         self._sizes, self._pool = index.sizes(), Pool(plan.threads or run.threads)
@@ -335,7 +336,7 @@ class CountPass:
         lines = count_lines(lines, self.game, journal.path)
         for line in [] if done else lines[-2:]:
             if crc := line["files"].get("bits"):
-                self._layers.load(line["sum"], text(crc, "a checksum"))
+                self._load(line["sum"], text(crc, "a checksum"))
         first = first_sum(self.game)
         self._every = sum(n for s, n in self._sizes.items() if up_to is None or s <= up_to)
         self._had = sum(n for s, n in self._sizes.items() if s < first or (lines and s <= lines[-1]["sum"]))
@@ -356,6 +357,16 @@ class CountPass:
         if up_to is not None:
             lines = [line for line in lines if line["sum"] <= up_to]
         return counts_of(self.game, False, lines, complete=done)
+
+    def _load(self, total: int, crc: str) -> None:
+        """Take up a layer from which the pass continues.  Raises `CorruptError`."""
+        file, anew = self._folder.path / places.bits(total), f"delete {self._folder.path} and count again"
+        if not file.exists():
+            raise CorruptError(f"{file} is missing: {anew}")
+        try:
+            self._layers.load(total, crc)
+        except CorruptError as error:
+            raise CorruptError(f"{file} is damaged: {anew}") from error
 
     def _layer(self, total: int) -> dict[str, Any]:
         """Make a layer, enter it in the journal, and return its line."""

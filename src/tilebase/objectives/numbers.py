@@ -131,10 +131,20 @@ def cut(number: Fraction, *, up: bool, digits: int = 15) -> str:
 def byte_text(count: float) -> str:
     """Return a number of bytes with three digits and a unit: ``1.65 GB``."""
     for unit in ("B", "kB", "MB", "GB", "TB", "PB"):
-        if count < 1000:
+        if count < 999.5:
             return f"{count:.3g} {unit}"
         count /= 1000
     return f"{count:.3g} EB"
+
+
+def enough_text(count: int) -> str:
+    """Return the same rounded up, for bytes that are needed: so many are enough.
+
+    >>> byte_text(3_892_635_280), enough_text(3_892_635_280), enough_text(999_600_000)
+    ('3.89 GB', '3.9 GB', '1 GB')
+    """
+    step = 10 ** max(len(str(count)) - 3, 0)
+    return byte_text(-(-count // step) * step)
 
 
 # -- as people read them ---------------------------------------------------------------------------

@@ -16,10 +16,11 @@ from tilebase.costs.rows import counted_space, estimate_of
 from tilebase.counting.counts import CountResult
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
-from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted, read_journal
+from tilebase.files.run import KEEP, Query, RunFolder, count_lines, delete_run, is_counted, read_journal
 from tilebase.game.game import Game, check_is_game
 from tilebase.questions.running import faster
 from tilebase.runtime.resources import Use
+from tilebase.runtime.storage import storage_errors
 from tilebase.sparse.forward import count_in
 
 if TYPE_CHECKING:
@@ -94,11 +95,10 @@ def count(
     check_is_game(game)
     if keep not in KEEP:
         raise UsageError(f"keep {keep!r} does not exist: choose one of {', '.join(KEEP)}")
-    if up_to is not None and up_to < 0:
-        raise UsageError(f"the sum to count to must be 0 or more, not {up_to}")
     if lookahead and game.goal_sum is not None:
         raise UsageError("lookahead collapses wins by a slide, but a sum wins by a spawn: leave it out")
-    space = counted_space(space, lookahead or keep != "counts" or cluster is not None, game)
+    plain = not lookahead and keep == "counts" and cluster is None
+    space = counted_space(game, space, up_to, only_reachable=not plain)
     with run_in(folder, cluster=cluster, **use) as run:
         space = _begun(run.folder) or space
         if space == "auto":
@@ -111,12 +111,14 @@ def count(
 
                 return instead_of_counting(game, lambda total: takes(game, up_to=total), fits)
 
-            estimate.check(game, partial(takes, up_to=up_to), run.most, run.folder, others)
+            fewer = "the reachable boards (--space reachable)" if space == "all" else ""
+            estimate.check(game, partial(takes, up_to=up_to), run.most, run.folder, others, fewer=fewer)
             run.tell_if_idle(lambda: is_shared(game, up_to, solved=False))
         with (
             RunFolder(run.folder, Query(game, lookahead, keep)) as opened,
             attached(run.cluster, run.folder),
         ):
+            _clean(opened)
             if not is_counted(run.folder) and (_begun(run.folder) or space) == "all":
                 return _count_all(opened, run, up_to)
             begun = opened.journal.path.exists()
@@ -145,6 +147,17 @@ def _begun(folder: Path) -> str | None:
     lines, _, _ = read_journal(folder / places.COUNTS)
     files = {name for line in lines for name in line.get("files", ())}
     return ("all" if "bits" in files else "reachable") if files else None
+
+
+def _clean(folder: RunFolder) -> None:
+    """Delete layers of bits that a killed process has left: a pass continues from the last two."""
+    kept = set[Path]()
+    if not is_counted(folder.path):
+        lines = count_lines(folder.journal.read(), folder.query.game, folder.journal.path)
+        kept = {folder.path / places.bits(line["sum"]) for line in lines[-2:]}
+    with storage_errors(folder.path, "use"):
+        for old in {*folder.path.glob("afterstates/*.bits")} - kept:
+            old.unlink()
 
 
 def _count_all(folder: RunFolder, run: Run, up_to: int | None) -> CountResult:
