@@ -58,7 +58,6 @@ SEEN_BYTES = 16
 """Of each half board, what is known of it, about (`Seen`)."""
 TIMES = 0.7
 """The seconds of the pass, as a multiple of those of one that forces a goal; 4x4 to 64: 368 s."""
-GUARANTEED = Objective("guaranteed")
 
 
 class Reached(Bits):
