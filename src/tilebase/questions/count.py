@@ -19,6 +19,7 @@ from tilebase.files import places
 from tilebase.files.run import KEEP, Query, RunFolder, count_lines, delete_run, is_counted, read_journal
 from tilebase.game.game import Game, check_is_game
 from tilebase.questions.running import faster
+from tilebase.runtime.documents import mapping
 from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import storage_errors
 from tilebase.sparse.forward import count_in
@@ -144,8 +145,9 @@ def _faster(game: Game, run: Run, up_to: int | None) -> str:
 
 def _begun(folder: Path) -> str | None:
     """Return over which boards the pass in a folder goes, which is continued; None for a new one."""
-    lines, _, _ = read_journal(folder / places.COUNTS)
-    files = {name for line in lines for name in line.get("files", ())}
+    path = folder / places.COUNTS
+    lines, _, _ = read_journal(path)
+    files = {name for line in lines for name in mapping(line.get("files", {}), f"files in a line of {path}")}
     return ("all" if "bits" in files else "reachable") if files else None
 
 
