@@ -101,7 +101,8 @@ def count(
     plain = not lookahead and keep == "counts" and cluster is None
     space = counted_space(game, space, up_to, only_reachable=not plain)
     with run_in(folder, cluster=cluster, **use) as run:
-        space = _begun(run.folder) or space
+        if plain and game.is_plain:
+            space = _begun(run.folder) or space
         if space == "auto":
             space = _faster(game, run, up_to)
         if not is_counted(run.folder):
