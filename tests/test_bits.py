@@ -347,7 +347,7 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     one, short = (Plan.of(less, guaranteed, given) for given in (replace(AMPLE, threads=1), batches))
     least = one.base + 8 * (one.words.layer + one.words.window)
     assert (short.as_bits, short.bits_memory) == (False, least)
-    assert costs.passing(less.game, [guaranteed], batches).hint.startswith("with 462 MB of memory")
+    assert costs.passing(less.game, [guaranteed], batches).hint.startswith("with 460 MB of memory")
     assert Plan.of(index, Objective("lower"), AMPLE).words is None
     low = PerfectIndex(index.game.changed(goal_sum=160))
     assert 0 < table_bytes(low, merge="") < 0.9 * table_bytes(index, merge="")
@@ -363,7 +363,7 @@ def test_tables_for_which_there_is_no_memory_are_in_a_file(tmp_path, monkeypatch
 
     def run():
         with dense_pass(tmp_path / "pass", game, Objective("guaranteed"), memory=memory) as one:
-            assert (one._plan.mapped, one._plan.reads) == (size, len(one.sizes))
+            assert (one._plan.mapped, one._plan.layers) == (size, len(one.sizes))
             assert "in a file" in one._plan.text
             found = one.run()
             return one.start(), found
@@ -465,7 +465,9 @@ def test_a_pass_has_to_be_worth_it(monkeypatch):
     plan = costs.replacing_pass(large, EIGHT)
     assert plan is not None
     assert 3.5 * plan.worked < 7**12 < 4 * plan.worked
-    assert patience == pytest.approx(0.1 * plan.worked * RATES["bits"] / of_cores(2))
+    assert patience == pytest.approx(
+        0.1 * (plan.worked * RATES["bits"] / of_cores(2) + costs.LAYER_SECONDS * plan.layers)
+    )
     assert costs.patience_for(large, EIGHT, most=21 * patience) == patience
     assert costs.patience_for(large, EIGHT, most=19 * patience) == math.inf
     assert costs.patience_for(large, Allowance(memory=OVERHEAD, threads=2)) == math.inf

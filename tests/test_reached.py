@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from batching import noting_windows
 from conformance.queries import assert_equal
+from tilebase.cluster.runs import Run
+from tilebase.costs import estimate, passes
 from tilebase.costs.passes import counting_all
 from tilebase.dense import reached
-from tilebase.errors import CorruptError, ResourceError
+from tilebase.errors import CorruptError, ResourceError, StorageError
 from tilebase.files import places
 from tilebase.files.run import verify_run
 from tilebase.game.game import Game
@@ -50,9 +53,10 @@ def test_the_quicker_pass_counts(chosen, tmp_path, monkeypatch):
         return chosen
 
     monkeypatch.setattr(counting, "faster", faster)
+    monkeypatch.setattr(passes, "pass_seconds", lambda *_, **__: 0.0)
     count(game, folder=tmp_path / "short", up_to=60)
     assert not asked  # what takes a moment passes over the reachable boards
-    monkeypatch.setattr(counting, "WORTH_TELLING", 0)
+    monkeypatch.setattr(passes, "WORTH_TELLING", 0)
     count(game, folder=tmp_path / "long", up_to=60)
     assert len(asked) == 1
     begun = [list((tmp_path / name / "afterstates").glob("*.bits")) != [] for name in ("short", "long")]
@@ -62,6 +66,20 @@ def test_the_quicker_pass_counts(chosen, tmp_path, monkeypatch):
     count(game.changed(walls=[4]))
     assert len(asked) == 1
     assert_equal(count(game, folder=tmp_path / "long"), count(game, space="reachable"))
+
+
+def test_the_quicker_pass_fits_into_memory_and_disk(tmp_path, monkeypatch):
+    """And an estimate that is only a bound, as of the boards after one, decides nothing."""
+    game, free = Game("4x4", 64), [math.inf]
+    monkeypatch.setattr(estimate, "free_disk", lambda _: free[0])
+
+    def chosen(game, memory):
+        return counting._faster(game, Run(folder=tmp_path, memory=memory, threads=2), None)
+
+    assert [chosen(game, memory) for memory in (16 << 30, 2 << 30)] == ["all", "reachable"]
+    assert chosen(Game("4x4", 64, start="2,4,2,4/4,2,4,2/2,4,2,4/4,2,4,2"), 16 << 30) == "reachable"
+    free[0] = 1e9
+    assert chosen(game, 16 << 30) == "reachable"
 
 
 def test_the_memory_that_is_named_is_enough():
@@ -87,10 +105,19 @@ def test_layers_that_a_killed_process_left_are_deleted(up_to, tmp_path):
     game = Game("3x3", 32)
     count(game, folder=tmp_path, space="all", up_to=up_to)
     (tmp_path / "afterstates").mkdir(exist_ok=True)
-    left = tmp_path / places.bits(12)
+    left, other = tmp_path / places.bits(12), tmp_path / "afterstates" / "other.bits"
     left.write_bytes(b"left")
+    other.write_bytes(b"")
     assert_equal(count(game, folder=tmp_path), count(game))
-    assert not list(tmp_path.glob("afterstates/*.*"))
+    assert list(tmp_path.glob("afterstates/*.*")) == [other]
+    link = tmp_path / "linked"
+    (tmp_path / "afterstates").rename(link)
+    left = link / left.name
+    left.write_bytes(b"left")
+    (tmp_path / "afterstates").symlink_to(link)
+    with pytest.raises(StorageError, match="it is a link"):
+        count(game, folder=tmp_path)
+    assert left.exists()
 
 
 def test_a_damaged_layer_is_found(tmp_path):

@@ -150,11 +150,11 @@ def test_a_plan_says_in_short_what_does_not_fit_and_why_below(capsys, printed, m
         r"solve for win, no table +this machine, .* at least 22\.2 GB, too much +44\.5 GB, too much", table
     )
     wanted = (
-        "it needs 22.1 GB of memory, and 5 GB may be used; it needs 44.5 GB of disk, and 2 GB are free in "
+        "it needs 22.2 GB of memory, and 5 GB may be used; it needs 44.5 GB of disk, and 2 GB are free in "
     )
     assert f"solve for win, no table, this machine, 2 threads: {wanted}" in reasons
     assert re.search(r"solve all boards for win +this machine, .* does not fit", table)
-    assert "3x5, to 128 needs 26.6 GB of memory, even in batches" in reasons
+    assert "3x5, to 128 needs 26.7 GB of memory, even in batches" in reasons
     assert main(["solve", *words, "-q"]) == 1
     assert f"does not fit: {wanted}" in capsys.readouterr().err
 

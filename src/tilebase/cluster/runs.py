@@ -87,7 +87,7 @@ def run_in(
 ) -> Iterator[Run]:
     """Give a run in a folder, or in a temporary one, with its workers, which are let go at the end.
 
-    Raises as `Allowance.of` and `open_cluster` do, and `UsageError` if workers do not share a `space`.
+    Raises as `Allowance.of` and `open_cluster` do, and `UsageError` for workers where the `space` is all.
     """
     if space == "all":
         check_shared(cluster, space)  # before the workers begin

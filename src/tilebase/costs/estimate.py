@@ -116,7 +116,7 @@ class Estimate:
     @property
     def memory_text(self) -> str:
         """The memory in words: without which the run is not possible, and what it takes if it may."""
-        peak = [f"{byte_text(self.peak)} at the peak"] if self.peak > self.memory else []
+        peak = [f"{enough_text(self.peak)} at the peak"] if self.peak > self.memory else []
         least = [f"at {'most' if self.upper else 'least'} {enough_text(self.memory)}"] if self.memory else []
         return ", ".join(least + peak)
 
@@ -266,7 +266,8 @@ def _place(folder: Path | None) -> Path:
 
 def _short(needed: float, what: str, there: float, how: str, *, upper: bool = False) -> str:
     needs = "may need" if upper else "needs"
-    return f"it {needs} {enough_text(int(needed))} of {what}, and {byte_text(int(there))} {how}"
+    bytes_of = enough_text if what == "memory" else byte_text
+    return f"it {needs} {bytes_of(int(needed))} of {what}, and {byte_text(int(there))} {how}"
 
 
 def _smaller_goals(game: Game) -> Iterator[Game]:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from tilebase.costs.estimate import WEEK, Estimate
+from tilebase.costs.estimate import WEEK, WORTH_TELLING, Estimate
 from tilebase.costs.rates import DISK, of_cores, seconds
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense.index import PerfectIndex
@@ -45,9 +45,11 @@ FIRST_PATIENCE = 1.0
 """Seconds of search before a dense pass is considered."""
 PASS_KERNELS = ("dense", "halves", "bits")
 """The modules of kernels that such a pass takes."""
-LAYER_SECONDS, COUNTED_SECONDS = 0.0045, 0.01
-"""CPU seconds for a layer of bits of any size, in a pass that forces a goal and in one that counts: 3x3 to
-1024 has 1,536 layers, and took 7.8 and 16 s."""
+TIMES = 0.7
+"""The seconds of a pass that counts, as a multiple of those of one that forces a goal; 4x4 to 64: 368 s."""
+LAYER_SECONDS, COUNTED_SECONDS = 0.0045, 0.007
+"""CPU seconds for a layer of bits of any size, and so many more in a pass that counts: 3x3 to 1024 has 1,536
+layers, and took 7.8 and 16 s."""
 COMPILING = 19.0
 """CPU seconds to compile them, where the fixed rates were measured."""
 
@@ -74,6 +76,7 @@ def plan_seconds(plan: Plan, allowed: Allowance) -> float:
     """
     cores = min(allowed.cores, plan.threads or allowed.cores)
     work, files = pass_seconds(plan.worked, cores, bits=plan.as_bits), plan.moved_bytes / DISK
+    work += LAYER_SECONDS * plan.layers
     return work + files if plan.waits else max(work, files)
 
 
@@ -117,12 +120,14 @@ def passing(
             plan = Plan.by_size(sizes, one, allowed, **options)
         else:
             plan = Plan.of(index, one, allowed, sums=(lowest, highest), **options)
-        takes += plan_seconds(plan, allowed) + LAYER_SECONDS * plan.as_bits * len(sizes)
+        takes += plan_seconds(plan, allowed)
         moved += plan.moved_bytes
         peak = max(peak, min(plan.whole_bytes, plan.memory))
-        if thorough and index is not None:
-            least = max(least, Plan.least(index, one, allowed, sums=sums, **options))
         bits_memory = max(bits_memory, plan.bits_memory)
+        if thorough and index is not None:
+            enough, as_bits = Plan.least(index, one, allowed, sums=sums, **options)
+            least = max(least, enough)
+            bits_memory = bits_memory if plan.as_bits else max(bits_memory, as_bits)
         disk = max(disk, plan.disk_bytes + plan.mapped + (stored_bytes([one]) * plan.boards if keep else 0.0))
     return Estimate(
         "solving all boards of", game, boards, boards, "boards", takes, allowed.threads, least, disk,
@@ -130,12 +135,23 @@ def passing(
     )  # fmt: skip
 
 
+def counted_sooner(game: Game, allowed: Allowance, reachable: Estimate, up_to: int | None) -> bool:
+    """Return whether counting over all boards may take less time than over the reachable ones.
+
+    That is seen without an index, which takes seconds.  It may not where the latter takes a moment, or where
+    its estimate is only an upper bound.
+    """
+    boards = sum(size for s, size in boards_by_sum(game).items() if up_to is None or s <= up_to)
+    least = TIMES * pass_seconds(boards / len(symmetries(game)), allowed.cores, bits=True)
+    return not reachable.upper and reachable.seconds >= max(WORTH_TELLING, least)
+
+
 def counting_all(game: Game, allowed: Allowance, *, up_to: int | None = None) -> Estimate:
     """Return the estimate for counting the reachable states by a pass over all boards.
 
     Raises as `planned_index` and `count_plan` do.
     """
-    from tilebase.dense.reached import TIMES, check_counted, count_plan  # only this needs its kernels
+    from tilebase.dense.reached import check_counted, count_plan  # only this needs its kernels
 
     check_counted(game)
     try:
@@ -148,10 +164,11 @@ def counting_all(game: Game, allowed: Allowance, *, up_to: int | None = None) ->
     least, _ = count_plan(index, replace(allowed, memory=0), words)
     sizes = [size for s, size in boards_by_sum(game).items() if up_to is None or s <= up_to]
     boards = sum(sizes)
-    takes = TIMES * plan_seconds(plan, allowed) * boards / plan.boards + COUNTED_SECONDS * len(sizes)
+    part, disk = boards / plan.boards, plan.disk_bytes * max(sizes, default=0) / plan.largest
+    takes = TIMES * plan_seconds(plan, allowed) * part + COUNTED_SECONDS * len(sizes)
     return Estimate(
         "counting over all boards of", game, boards, boards, "boards", takes, allowed.threads,
-        least.whole_bytes, plan.disk_bytes, moved=plan.moved_bytes, peak=min(plan.whole_bytes, plan.memory),
+        least.whole_bytes, disk, moved=part * plan.moved_bytes, peak=min(plan.whole_bytes, plan.memory),
     )  # fmt: skip
 
 

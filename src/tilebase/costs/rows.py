@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.costs import reachable
-from tilebase.costs.estimate import NO_FIT, WORTH_TELLING, Estimate, number_in_words, shortages, within_disk
+from tilebase.costs.estimate import NO_FIT, Estimate, number_in_words, shortages, within_disk
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
@@ -119,7 +119,7 @@ def counting(
     folder: Path | None = None,
     cluster: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the row for counting the reachable states, in a folder, perhaps by the workers of a cluster.
+    """Return the rows for counting the reachable states, in a folder, perhaps by the workers of a cluster.
 
     `keep` says what stays in the folder, as for `count`.  With ``"auto"`` a second row is of a pass over all
     boards, where `count` may choose it.
@@ -132,7 +132,10 @@ def counting(
         found = estimate_of("reachable", machine, keep)(game, up_to=up_to)
         shared = reachable.is_shared(game, up_to, solved=False)
         rows.append(_row("count", found, allowed, folder, workers, shared))
-        space = "reachable" if found.seconds < WORTH_TELLING else space
+        if space == "auto":
+            from tilebase.costs.passes import counted_sooner  # the other engine is loaded if it is asked
+
+            space = space if counted_sooner(game, machine, found, up_to) else "reachable"
     if space != "reachable":
         try:
             found = estimate_of("all", machine)(game, up_to=up_to)

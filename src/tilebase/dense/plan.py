@@ -66,9 +66,11 @@ class Plan:
         interrupted between fold and slides goes on after the last checkpoint.
     threads:
         Those that work on bits, if memory is short for what more of them work in; else 0.
-    mapped, reads:
-        Bytes of tables of half boards that lie in files, if memory is short for them, and how often they are
-        read: for each layer.
+    layers:
+        Of bits; else 0.
+    mapped:
+        Bytes of tables of half boards that lie in files, if memory is short for them, and are read for each
+        layer.
     bits_memory:
         Memory with which Boolean values would be bits, if this is too little but enough for a layer; else 0.
     """
@@ -85,8 +87,8 @@ class Plan:
     window: int = 0
     lean: bool = False
     threads: int = 0
+    layers: int = 0
     mapped: int = 0
-    reads: int = 0
     bits_memory: int = 0
 
     @classmethod
@@ -102,7 +104,7 @@ class Plan:
                 return plan
         except ResourceError:
             pass  # the least memory is still to be found
-        least = cls.least(index, objective, allowed, **options)
+        least, _ = cls.least(index, objective, allowed, **options)
         raise ResourceError(
             f"{index.game} needs {enough_text(least)} of memory, even in batches, and "
             f"{byte_text(allowed.memory)} may be used: give more memory, a smaller type of value, or lower "
@@ -110,16 +112,22 @@ class Plan:
         )
 
     @classmethod
-    def least(cls, index: PerfectIndex, objective: Objective, allowed: Allowance, **options: Any) -> int:
-        """Return the bytes of memory that are enough, in batches, at most a tenth more than the least."""
+    def least(
+        cls, index: PerfectIndex, objective: Objective, allowed: Allowance, **options: Any
+    ) -> tuple[int, int]:
+        """Return the bytes of memory that are enough, in batches, at most a tenth more than the least.
+
+        Second, those that are enough for bits; 0 if bits are of no use.
+        """
         ample = replace(allowed, memory=NO_BOUND)
         plan = cls.outline(index, objective, ample, **options | {"bits": False})
         sums = options.get("sums", EVERY)
         least = plan.least_memory(index, sums[0])
         if options.get("bits", True) and objective.is_boolean:
             less = cls.of_bits(index, _sizes(index, sums), replace(allowed, memory=0))
-            least = min(least, less.whole_bytes) if less is not None else least
-        return least
+            if less is not None:
+                return min(least, less.whole_bytes), less.whole_bytes
+        return least, 0
 
     @property
     def text(self) -> str:
@@ -165,7 +173,7 @@ class Plan:
     def moved_bytes(self) -> float:
         """Bytes that a pass reads and writes, about; 0 if all layers are in memory."""
         layers = self.batched * (MOVED_BITS if self.window else MOVED) * self.value_bytes * self.boards
-        return layers + self.mapped * self.reads
+        return layers + self.mapped * self.layers
 
     def can_be_cut(self, index: PerfectIndex, memory: int, lowest: int, *, largest: bool = False) -> bool:
         """Whether the layers from a sum on, or the largest, can be cut into batches that fit into memory."""
@@ -214,7 +222,8 @@ class Plan:
         """
         sizes = _sizes(index, sums)
         memory, threads, bits_memory = allowed.memory, allowed.threads, 0
-        if bits and objective.is_boolean:
+        a_layer = max(sizes.values()) / 8 / 2 ** sum(index.mirrors)
+        if bits and objective.is_boolean and a_layer <= memory:
             plan = cls.of_bits(index, sizes, allowed)
             if plan is not None and plan.whole_bytes <= memory:
                 return plan
@@ -274,8 +283,8 @@ class Plan:
         plan = cls._by_words(words, boards, largest, tables + index.nbytes, allowed)
         if large and plan.whole_bytes > allowed.memory:
             plan = cls._by_words(words, boards, largest, tables - large + index.nbytes, allowed)
-            plan = replace(plan, mapped=large, reads=len(sizes))
-        return plan
+            plan = replace(plan, mapped=large)
+        return replace(plan, layers=len(sizes))
 
     @classmethod
     def _by_words(cls, words: Words, boards: int, largest: int, base: int, allowed: Allowance) -> Plan:

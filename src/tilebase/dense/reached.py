@@ -56,8 +56,6 @@ PIECE = 1 << 18
 """Symmetric boards that are looked up at once, about."""
 SEEN_BYTES = 16
 """Of each half board, what is known of it, about (`Seen`)."""
-TIMES = 0.7
-"""The seconds of the pass, as a multiple of those of one that forces a goal; 4x4 to 64: 368 s."""
 
 
 class Reached(Bits):
@@ -422,18 +420,22 @@ def count_plan(index: PerfectIndex, allowed: Allowance, words: Words | None = No
             f"{index.game} has too many sums to be counted in bits: count the reachable boards"
         )
     words = words or Words.of(index, index.sizes())
-    spare = allowed.threads * 8 * (words.matrix + 1)
-    spare += SEEN_BYTES * (len(first) * len(second) + math.prod(map(len, others)))
-    plan = Plan.of_bits(index, index.sizes(), replace(allowed, memory=allowed.memory - spare), words)
-    if plan is None:
-        raise ResourceError(
-            f"bits of {index.game} would be mostly gaps, since few halves of boards share a sum: count the "
-            "reachable boards"
-        )
+    seen = SEEN_BYTES * (len(first) * len(second) + math.prod(map(len, others)))
+    for threads in (allowed.threads, 1):
+        spare = threads * 8 * (words.matrix + 1) + seen
+        given = replace(allowed, memory=allowed.memory - spare, threads=threads)
+        plan = Plan.of_bits(index, index.sizes(), given, words)
+        if plan is None:
+            raise ResourceError(
+                f"bits of {index.game} would be mostly gaps, since few halves of boards share a sum: count "
+                "the reachable boards"
+            )
+        if plan.whole_bytes <= given.memory:
+            break
     # Where three layers fit into memory, two of them are windows.
     window = plan.window or max(words.two_windows, 2 * words.layer)
     disk = FILES * 8 * words.layer
     return replace(
         plan, batched=True, window=window, disk_bytes=disk, memory=allowed.memory,
-        whole_bytes=plan.whole_bytes + spare,
+        whole_bytes=plan.whole_bytes + spare, threads=plan.threads or threads,
     ), words  # fmt: skip

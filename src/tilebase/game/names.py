@@ -101,7 +101,7 @@ def winning_words(game: Game) -> str:
     ways = {"the tile": game.goal, "the pattern": game.pattern, "the sum": game.goal_sum}
     text = " or ".join(f"{name} {value}" for name, value in ways.items() if value is not None)
     if game.pattern == "pair" and game.goal:  # a bound with it is one for the tile
-        text = text.replace("pair", f"pair (two tiles {game.goal // 2}, which the next slide merges)")
+        text = text.replace("pair", f"pair (two tiles {game.goal // 2}, which a slide merges)")
     return text
 
 

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from tilebase.cluster.runs import Run, attached, run_in
+from tilebase.cluster.runs import Run, attached, check_shared, run_in
 from tilebase.costs import estimate
-from tilebase.costs.estimate import WORTH_TELLING, Estimate, shortages
+from tilebase.costs.estimate import Estimate, shortages
 from tilebase.costs.rates import remembering
 from tilebase.costs.reachable import count_work, is_shared
 from tilebase.costs.rows import counted_space, estimate_of
@@ -21,7 +21,7 @@ from tilebase.game.game import Game, check_is_game
 from tilebase.questions.running import faster
 from tilebase.runtime.documents import mapping
 from tilebase.runtime.resources import Use
-from tilebase.runtime.storage import storage_errors
+from tilebase.runtime.storage import refuse_link, storage_errors
 from tilebase.sparse.forward import count_in
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def count(
     if lookahead and game.goal_sum is not None:
         raise UsageError("lookahead collapses wins by a slide, but a sum wins by a spawn: leave it out")
     plain = not lookahead and keep == "counts" and cluster is None
-    space = counted_space(game, space, up_to, only_reachable=not plain)
+    space = asked = counted_space(game, space, up_to, only_reachable=not plain)
     with run_in(folder, cluster=cluster, **use) as run:
         if plain and game.is_plain:
             space = _begun(run.folder) or space
@@ -113,7 +113,7 @@ def count(
 
                 return instead_of_counting(game, lambda total: takes(game, up_to=total), fits)
 
-            fewer = "the reachable boards (--space reachable)" if space == "all" else ""
+            fewer = "the reachable boards (--space reachable)" if asked == "all" else ""
             estimate.check(game, partial(takes, up_to=up_to), run.most, run.folder, others, fewer=fewer)
             run.tell_if_idle(lambda: is_shared(game, up_to, solved=False))
         with (
@@ -122,6 +122,7 @@ def count(
         ):
             _clean(opened)
             if not is_counted(run.folder) and (_begun(run.folder) or space) == "all":
+                check_shared(run.cluster, "all")
                 return _count_all(opened, run, up_to)
             begun = opened.journal.path.exists()
             with remembering() as done:
@@ -133,21 +134,29 @@ def count(
 
 def _faster(game: Game, run: Run, up_to: int | None) -> str:
     """Return over which boards counting takes less time."""
+    from tilebase.costs.passes import (  # the other engine is loaded if it is asked
+        counted_sooner,
+        counting_all,
+    )
+
     reachable = estimate_of("reachable", run)(game, up_to=up_to)
 
     def every() -> Estimate:
-        found = estimate_of("all", run)(game, up_to=up_to)
+        found = counting_all(game, run, up_to=up_to)
         if few := shortages(found, run, run.folder):
             raise ResourceError("; ".join(few.values()))
         return found
 
-    return faster("counting", reachable, every) if reachable.seconds >= WORTH_TELLING else "reachable"
+    return (
+        faster("counting", reachable, every) if counted_sooner(game, run, reachable, up_to) else "reachable"
+    )
 
 
 def _begun(folder: Path) -> str | None:
     """Return over which boards the pass in a folder goes, which is continued; None for a new one."""
     path = folder / places.COUNTS
-    lines, _, _ = read_journal(path)
+    with storage_errors(path, "read"):
+        lines = read_journal(path)[0] if (folder / places.QUERY).exists() else []
     files = {name for line in lines for name in mapping(line.get("files", {}), f"files in a line of {path}")}
     return ("all" if "bits" in files else "reachable") if files else None
 
@@ -158,8 +167,10 @@ def _clean(folder: RunFolder) -> None:
     if not is_counted(folder.path):
         lines = count_lines(folder.journal.read(), folder.query.game, folder.journal.path)
         kept = {folder.path / places.bits(line["sum"]) for line in lines[-2:]}
-    with storage_errors(folder.path, "use"):
-        for old in {*folder.path.glob("afterstates/*.bits")} - kept:
+    layers = folder.path / "afterstates"
+    with storage_errors(layers, "use"):
+        refuse_link(layers)
+        for old in {one for one in layers.glob("*.bits") if one.stem.isdecimal()} - kept:
             old.unlink()
 
 

@@ -27,7 +27,7 @@ from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import is_shape
 from tilebase.game.notation import as_typed, written
-from tilebase.objectives.numbers import byte_text
+from tilebase.objectives.numbers import byte_text, enough_text
 from tilebase.runtime.documents import shown
 from tilebase.runtime.measured import DAY, duration
 from tilebase.runtime.resources import Allowance
@@ -171,7 +171,7 @@ class Fit:
         if not self.possible:
             return "too many boards for a table"
         if self.expected.memory > Allowance.of().memory:
-            return f"needs {byte_text(self.expected.memory)} of memory"
+            return f"needs {enough_text(self.expected.memory)} of memory"
         return "takes more than a week" if self.expected.seconds > WEEK else ""
 
 
