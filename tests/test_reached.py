@@ -129,10 +129,10 @@ def test_a_damaged_layer_is_found(tmp_path):
     data[len(data) // 2] ^= 1
     file.write_bytes(data)
     assert [one.split(":")[0] for one in verify_run(tmp_path).wrong] == [f"{file} is damaged"]
-    anew = f"delete {tmp_path} and count again"
-    with pytest.raises(CorruptError, match=rf"000060.bits is damaged: {anew}"):
+    advice = f"delete {tmp_path} and count again"
+    with pytest.raises(CorruptError, match=rf"000060.bits is damaged: {advice}"):
         count(game, folder=tmp_path, space="all")
     file.unlink()
-    with pytest.raises(CorruptError, match=rf"000060.bits is missing: {anew}"):
+    with pytest.raises(CorruptError, match=rf"000060.bits is missing: {advice}"):
         count(game, folder=tmp_path, space="all")
     assert verify_run(tmp_path).wrong == [f"cannot read {file}: No such file or directory"]

@@ -48,7 +48,7 @@ PASS_KERNELS = ("dense", "halves", "bits")
 TIMES = 0.7
 """The seconds of a pass that counts, as a multiple of those of one that forces a goal; 4x4 to 64: 368 s."""
 LAYER_SECONDS, COUNTED_SECONDS = 0.0045, 0.007
-"""CPU seconds for a layer of bits of any size, and so many more in a pass that counts: 3x3 to 1024 has 1,536
+"""CPU seconds for a layer of bits of any size, and what a pass that counts adds: 3x3 to 1024 has 1,536
 layers, and took 7.8 and 16 s."""
 COMPILING = 19.0
 """CPU seconds to compile them, where the fixed rates were measured."""
@@ -62,6 +62,11 @@ def planned_index(game: Game, *, open_only: bool = False) -> PerfectIndex:
     index = PerfectIndex(game, open_only=open_only)
     check_index(index)
     return index
+
+
+def layers_within(game: Game, lowest: int, highest: int | None) -> dict[int, int]:
+    """Return the boards of each sum from one to another, or to the largest."""
+    return {s: n for s, n in boards_by_sum(game).items() if lowest <= s and (highest is None or s <= highest)}
 
 
 def pass_seconds(boards: float, cores: float, *, bits: bool = False) -> float:
@@ -98,10 +103,7 @@ def passing(
     memory lacks the tables.  Only a thorough one says the least memory.  Raises as `Plan.of` does, and as
     `planned_index` if it is to be thorough.
     """
-    (lowest, highest), index = sums, None
-    sizes = {
-        s: n for s, n in boards_by_sum(game).items() if lowest <= s and (highest is None or s <= highest)
-    }
+    sizes, index = layers_within(game, *sums), None
     boards = sum(sizes.values())
     bits = not (value_bytes or keep)
     boolean = bits and all(one.is_boolean for one in objectives)
@@ -119,7 +121,7 @@ def passing(
         if index is None:
             plan = Plan.by_size(sizes, one, allowed, **options)
         else:
-            plan = Plan.of(index, one, allowed, sums=(lowest, highest), **options)
+            plan = Plan.of(index, one, allowed, sums=sums, **options)
         takes += plan_seconds(plan, allowed)
         moved += plan.moved_bytes
         peak = max(peak, min(plan.whole_bytes, plan.memory))
@@ -141,7 +143,7 @@ def counted_sooner(game: Game, allowed: Allowance, reachable: Estimate, up_to: i
     That is seen without an index, which takes seconds.  It may not where the latter takes a moment, or where
     its estimate is only an upper bound.
     """
-    boards = sum(size for s, size in boards_by_sum(game).items() if up_to is None or s <= up_to)
+    boards = sum(layers_within(game, 0, up_to).values())
     least = TIMES * pass_seconds(boards / len(symmetries(game)), allowed.cores, bits=True)
     return not reachable.upper and reachable.seconds >= max(WORTH_TELLING, least)
 
@@ -162,7 +164,7 @@ def counting_all(game: Game, allowed: Allowance, *, up_to: int | None = None) ->
         ) from error
     plan, words = count_plan(index, allowed)
     least, _ = count_plan(index, replace(allowed, memory=0), words)
-    sizes = [size for s, size in boards_by_sum(game).items() if up_to is None or s <= up_to]
+    sizes = layers_within(game, 0, up_to).values()
     boards = sum(sizes)
     part, disk = boards / plan.boards, plan.disk_bytes * max(sizes, default=0) / plan.largest
     takes = TIMES * plan_seconds(plan, allowed) * part + COUNTED_SECONDS * len(sizes)

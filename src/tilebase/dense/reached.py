@@ -357,13 +357,13 @@ class CountPass:
 
     def _load(self, total: int, crc: str) -> None:
         """Take up a layer from which the pass continues.  Raises `CorruptError`."""
-        file, anew = self._folder.path / places.bits(total), f"delete {self._folder.path} and count again"
+        file, advice = self._folder.path / places.bits(total), f"delete {self._folder.path} and count again"
         if not file.exists():
-            raise CorruptError(f"{file} is missing: {anew}")
+            raise CorruptError(f"{file} is missing: {advice}")
         try:
             self._layers.load(total, crc)
         except CorruptError as error:
-            raise CorruptError(f"{file} is damaged: {anew}") from error
+            raise CorruptError(f"{file} is damaged: {advice}") from error
 
     def _layer(self, total: int) -> dict[str, Any]:
         """Make a layer, enter it in the journal, and return its line."""

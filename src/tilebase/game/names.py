@@ -98,11 +98,11 @@ def within_words(game: Game) -> str:
 
 def winning_words(game: Game) -> str:
     """Return what wins, in words: ``the tile 64 or the pattern two``."""
-    ways = {"the tile": game.goal, "the pattern": game.pattern, "the sum": game.goal_sum}
-    text = " or ".join(f"{name} {value}" for name, value in ways.items() if value is not None)
-    if game.pattern == "pair" and game.goal:  # a bound with it is one for the tile
-        text = text.replace("pair", f"pair (two tiles {game.goal // 2}, which a slide merges)")
-    return text
+    pattern = game.pattern
+    if pattern == "pair" and game.goal:  # a bound with it is one for the tile
+        pattern += f" (two tiles {game.goal // 2}, which a slide merges)"
+    ways = {"the tile": game.goal, "the pattern": pattern, "the sum": game.goal_sum}
+    return " or ".join(f"{name} {value}" for name, value in ways.items() if value is not None)
 
 
 def start_words(game: Game) -> str:

@@ -138,7 +138,7 @@ def byte_text(count: float) -> str:
 
 
 def enough_text(count: int) -> str:
-    """Return the same rounded up, for bytes that are needed: so many are enough.
+    """Return the same rounded up, for bytes that are needed: the number told is enough.
 
     >>> byte_text(3_892_635_280), enough_text(3_892_635_280), enough_text(999_600_000)
     ('3.89 GB', '3.9 GB', '1 GB')

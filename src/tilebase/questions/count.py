@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tilebase.cluster.runs import Run, attached, check_shared, run_in
 from tilebase.costs import estimate
@@ -102,7 +102,7 @@ def count(
     space = asked = counted_space(game, space, up_to, only_reachable=not plain)
     with run_in(folder, cluster=cluster, **use) as run:
         if plain and game.is_plain:
-            space = _begun(run.folder) or space
+            space = _begun(_lines_in(run.folder), run.folder) or space
         if space == "auto":
             space = _faster(game, run, up_to)
         if not is_counted(run.folder):
@@ -120,14 +120,15 @@ def count(
             RunFolder(run.folder, Query(game, lookahead, keep)) as opened,
             attached(run.cluster, run.folder),
         ):
-            _clean(opened)
-            if not is_counted(run.folder) and (_begun(run.folder) or space) == "all":
+            lines = opened.journal.read()
+            complete = bool(lines) and bool(lines[-1].get("complete"))
+            _clean(opened, [] if complete else lines)
+            if not complete and (_begun(lines, run.folder) or space) == "all":
                 check_shared(run.cluster, "all")
                 return _count_all(opened, run, up_to)
-            begun = opened.journal.path.exists()
             with remembering() as done:
                 result = count_in(opened, run, up_to=up_to)
-                if not (begun or run.cluster):
+                if not (lines or run.cluster):
                     done["count"] = count_work(game, result.total("states"), up_to)
             return result
 
@@ -152,21 +153,24 @@ def _faster(game: Game, run: Run, up_to: int | None) -> str:
     )
 
 
-def _begun(folder: Path) -> str | None:
-    """Return over which boards the pass in a folder goes, which is continued; None for a new one."""
+def _lines_in(folder: Path) -> list[dict[str, Any]]:
+    """Return the lines of the journal of a run in a folder; none if there is no run."""
     path = folder / places.COUNTS
     with storage_errors(path, "read"):
-        lines = read_journal(path)[0] if (folder / places.QUERY).exists() else []
+        return read_journal(path)[0] if (folder / places.QUERY).exists() else []
+
+
+def _begun(lines: Iterable[dict[str, Any]], folder: Path) -> str | None:
+    """Return over which boards the pass with these lines goes, which is continued; None for a new one."""
+    path = folder / places.COUNTS
     files = {name for line in lines for name in mapping(line.get("files", {}), f"files in a line of {path}")}
     return ("all" if "bits" in files else "reachable") if files else None
 
 
-def _clean(folder: RunFolder) -> None:
+def _clean(folder: RunFolder, lines: list[dict[str, Any]]) -> None:
     """Delete layers of bits that a killed process has left: a pass continues from the last two."""
-    kept = set[Path]()
-    if not is_counted(folder.path):
-        lines = count_lines(folder.journal.read(), folder.query.game, folder.journal.path)
-        kept = {folder.path / places.bits(line["sum"]) for line in lines[-2:]}
+    last = count_lines(lines, folder.query.game, folder.journal.path)[-2:]
+    kept = {folder.path / places.bits(line["sum"]) for line in last}
     layers = folder.path / "afterstates"
     with storage_errors(layers, "use"):
         refuse_link(layers)

@@ -14,9 +14,11 @@ longer.  Files and counts are the same for any number of threads and any memory.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import threading
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -88,7 +90,9 @@ class ForwardPass:
         self._files: dict[str, str] = {}  # checksums of the files of the present layer
         self.written: dict[int, str] = {}  # checksums of the afterstates that this pass wrote, by sum
         self._starts = maps.start_keys(self._compiled)
-        self._boards = boards_by_sum(self.game)  # of the layers that are wanted
+        boards = boards_by_sum(self.game)
+        self._sums = sorted(boards)  # of the layers that are wanted
+        self._up_to = list(itertools.accumulate((boards[s] for s in self._sums), initial=0))
         self._done_states = 0
         self._run_states = 0
         self._checked: Index | None = None
@@ -103,7 +107,8 @@ class ForwardPass:
     def run(self, up_to: int | None = None) -> CountResult:
         """Count all layers, or those of sums to `up_to`; continue after the last layer in the folder."""
         if up_to is not None:
-            self._boards = {s: boards for s, boards in self._boards.items() if s <= up_to}
+            wanted = bisect_right(self._sums, up_to)
+            del self._sums[wanted:], self._up_to[wanted + 1 :]
         lines = self.folder.journal.read()
         done = bool(lines) and lines[-1].get("complete", False)
         if self.apart and not apart_of(lines, self.folder.journal.path):
@@ -506,9 +511,9 @@ class ForwardPass:
 
     def _share(self, total: int, done: float) -> float:
         """Return the share of all states that is counted when the share `done` of a layer is counted."""
-        before = sum(boards for s, boards in self._boards.items() if s < total)
-        here = self._boards.get(total, 0)
-        after = sum(self._boards.values()) - before - here
+        at = bisect_left(self._sums, total), bisect_right(self._sums, total)
+        before, until = (self._up_to[i] for i in at)
+        here, after = until - before, self._up_to[-1] - until
         expected = (after + (1 - done) * here) * self._done_states / max(before + done * here, 1)
         return self._done_states / max(self._done_states + expected, 1)
 
