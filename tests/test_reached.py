@@ -100,6 +100,17 @@ def test_a_run_continues_as_it_was_begun(begun, tmp_path):
     assert not list(tmp_path.glob("afterstates/*.*"))
 
 
+def test_a_count_to_a_sum_needs_no_larger_tiles(tmp_path):
+    game = Game("3x3")  # all its boards are 2.4e9
+    for up_to in (30, 75, 41, 120):
+        there = count(game, folder=tmp_path, space="all", up_to=up_to)
+        assert_equal(there, count(game, space="reachable", up_to=up_to))
+    little = Allowance(memory=0, threads=2)
+    assert counting_all(Game("4x4", 2048), little, up_to=100).memory < 1 << 32
+    with pytest.raises(ResourceError, match="are too many for a pass over them"):
+        counting_all(Game("4x4", 2048), little)
+
+
 @pytest.mark.parametrize("up_to", [60, None])
 def test_layers_that_a_killed_process_left_are_deleted(up_to, tmp_path):
     game = Game("3x3", 32)

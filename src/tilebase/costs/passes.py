@@ -153,24 +153,21 @@ def counting_all(game: Game, allowed: Allowance, *, up_to: int | None = None) ->
 
     Raises as `planned_index` and `count_plan` do.
     """
-    from tilebase.dense.reached import check_counted, count_plan  # only this needs its kernels
+    from tilebase.dense.reached import check_counted, count_plan, game_until  # only this needs its kernels
 
     check_counted(game)
     try:
-        index = planned_index(game)
+        index = planned_index(game_until(game, up_to))
     except ResourceError as error:
         raise ResourceError(
             f"all boards of {game} are too many for a pass over them: count the reachable ones"
         ) from error
     plan, words = count_plan(index, allowed)
     least, _ = count_plan(index, replace(allowed, memory=0), words)
-    sizes = layers_within(game, 0, up_to).values()
-    boards = sum(sizes)
-    part, disk = boards / plan.boards, plan.disk_bytes * max(sizes, default=0) / plan.largest
-    takes = TIMES * plan_seconds(plan, allowed) * part + COUNTED_SECONDS * len(sizes)
+    takes = TIMES * plan_seconds(plan, allowed) + COUNTED_SECONDS * plan.layers
     return Estimate(
-        "counting over all boards of", game, boards, boards, "boards", takes, allowed.threads,
-        least.whole_bytes, disk, moved=part * plan.moved_bytes, peak=min(plan.whole_bytes, plan.memory),
+        "counting over all boards of", game, plan.boards, plan.boards, "boards", takes, allowed.threads,
+        least.whole_bytes, plan.disk_bytes, moved=plan.moved_bytes, peak=min(plan.whole_bytes, plan.memory),
     )  # fmt: skip
 
 

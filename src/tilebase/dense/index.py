@@ -76,7 +76,7 @@ BLOCK_BYTES = 200
 NO_SPOTS: Mapping[int, frozenset[int]] = MappingProxyType({})
 """No tile wins by itself."""
 NO_FILLING = 0xFFFF_FFFF
-"""Stands for a filling that a part cannot have: its x stand where no board has them together."""
+"""Stands for a filling that no board has: by its sum, or where its x are."""
 
 
 class Part:
@@ -104,7 +104,12 @@ class Part:
     """
 
     def __init__(
-        self, game: Game, cells: Cells, weight: int = 0, spots: Mapping[int, frozenset[int]] = NO_SPOTS
+        self,
+        game: Game,
+        cells: Cells,
+        weight: int = 0,
+        spots: Mapping[int, frozenset[int]] = NO_SPOTS,
+        most: int | None = None,
     ) -> None:
         self.game, self.cells = game, cells
         self.won = tuple(spots.get(cell, frozenset()) for cell in cells)
@@ -129,8 +134,11 @@ class Part:
             worth = [moves if game.is_x(code) else game.sum((code,)) >> 1 for code in codes]
             units += np.array(worth, dtype=np.int64)[grid[i]]
         # Fillings in the order of their sums; those of one sum stay in key order.
-        possible = np.flatnonzero(self._possible(contents)) if weight else np.arange(count)
-        order = possible[np.argsort(units[possible], kind="stable")]
+        possible = self._possible(contents) if weight else np.ones(count, dtype=bool)
+        if most is not None:
+            possible &= units <= most
+        order = np.flatnonzero(possible)
+        order = order[np.argsort(units[order], kind="stable")]
         self.fillings = np.ascontiguousarray(contents[:, order].T)
         self.units = units[order]
         by_sum = np.bincount(self.units)
@@ -163,7 +171,7 @@ class Part:
             code = code * radix + codes.index(board[cell])
         filling = int(self.index_of[code])
         if filling == NO_FILLING:
-            raise BoardError(f"{self.game.format(board)} has an x where {self.game} allows none")
+            raise BoardError(f"{self.game.format(board)} has a sum or x that no board of {self.game} has")
         its_class = int(self.class_of[self.units[filling]])
         return its_class, filling - int(self.starts[its_class])
 
@@ -228,7 +236,7 @@ class PerfectIndex:
         # More than all tiles together, and the spawn of a 4.
         self._weight = 3 + sum(2**top for top in game.tops if top) // 2 if movable else 0
         self._offset = movable * self._weight
-        self.parts = tuple(Part(game, part, self._weight, self.spots) for part in cells)
+        self.parts = tuple(Part(game, part, self._weight, self.spots, self.most_units) for part in cells)
         a, b, c, _ = self.parts
         shape = (len(a.sums), len(b.sums), len(c.sums))
         if prod(shape) > MOST_BLOCKS:

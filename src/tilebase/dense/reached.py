@@ -273,17 +273,33 @@ def check_counted(game: Game) -> None:
         )
 
 
+def game_until(game: Game, up_to: int | None) -> Game:
+    """Return a game with the same states up to a sum, and without larger sums and tiles.
+
+    >>> game_until(Game("4x4", 2048), 60)
+    Game('4x4', 64, horizon=58)
+    """
+    if up_to is None or up_to >= game.largest_sum:
+        return game
+    starts = [*(board for board, _ in game.starts()), *game.start_afters]
+    most = max(up_to & ~1, *map(game.sum, starts))
+    goal = 1 << max(most.bit_length(), 3)  # no board of such a sum has it
+    horizon = max(most + 2 - (1 << max(game.spawn_exponents)), 2)  # spawns lead from there to the last sum
+    return game.changed(goal=min(goal, game.goal or goal), horizon=horizon)
+
+
 class CountPass:
-    """Counts the states of a game in the folder of a run, which this process holds.
+    """Counts the states of a game in the folder of a run, which this process holds, perhaps `up_to` a sum.
 
     Raises as `check_index` and `count_plan`, `ResourceError` for too little memory, and `CorruptError` or
     `StorageError`.
     """
 
-    def __init__(self, folder: RunFolder, run: Run) -> None:
-        self.game, self._folder = folder.query.game, folder
+    def __init__(self, folder: RunFolder, run: Run, up_to: int | None = None) -> None:
+        self.game, self._folder, self._up_to = folder.query.game, folder, up_to
         check_counted(self.game)
-        index = PerfectIndex(self.game)
+        self._played = game_until(self.game, up_to)
+        index = PerfectIndex(self._played)
         check_index(index)
         plan, words = count_plan(index, run)
         if plan.whole_bytes > run.memory:
@@ -302,11 +318,11 @@ class CountPass:
         self._bits = Reached(rules, self._pool, words, plan.window)
         classes, whole = classes_of_symmetries(self.game), tuple(range(self.game.cells))
         self._order = sum(classes.values())
-        self._kept = [(Symmetric(self.game, p), count) for p, count in classes.items() if p != whole]
+        self._kept = [(Symmetric(self._played, p), count) for p, count in classes.items() if p != whole]
         anything = Objective("longest")  # layers have no values
         self._layers = Onward(
             (self._spawned, self._slid), self._pool, not plan.waits, self._bits, index, self._files, anything,
-            make_backup(self.game, anything),
+            make_backup(self._played, anything),
         )  # fmt: skip
         self._starts = self._by_sum(board for board, _ in self.game.starts())
         self._start_afters = self._by_sum(self.game.start_afters)
@@ -325,23 +341,22 @@ class CountPass:
             found.setdefault(self.game.sum(board), set()).update(images)
         return {total: np.array(sorted(images), dtype=np.uint8) for total, images in found.items()}
 
-    def run(self, up_to: int | None = None) -> CountResult:
-        """Count the layers, or those of sums to `up_to`; continue after the last one in the folder."""
-        journal = self._folder.journal
+    def run(self) -> CountResult:
+        """Count the layers; continue after the last one in the folder."""
+        journal, first, end = self._folder.journal, first_sum(self.game), self._up_to
         lines = journal.read()
         done = bool(lines) and bool(lines[-1].get("complete"))
         lines = count_lines(lines, self.game, journal.path)
-        for line in [] if done else lines[-2:]:
+        end = MOST_SUM if end is None else end
+        had = lines[-1]["sum"] if lines else first - 2
+        for line in [] if done or had >= end else lines[-2:]:
             if crc := line["files"].get("bits"):
                 self._load(line["sum"], text(crc, "a checksum"))
-        first = first_sum(self.game)
-        self._every = sum(n for s, n in self._sizes.items() if up_to is None or s <= up_to)
-        self._had = sum(n for s, n in self._sizes.items() if s < first or (lines and s <= lines[-1]["sum"]))
+        self._every = sum(self._sizes.values())
+        self._had = sum(n for s, n in self._sizes.items() if s <= had)
         self._pace.start(min(self._had / self._every, 1.0))
-        while not done:
-            total = lines[-1]["sum"] + 2 if lines else first
-            if up_to is not None and total > up_to:
-                break
+        while not done and had + 2 <= end:
+            total = had = had + 2
             lines.append(self._layer(total))
             self._had += self._sizes.get(total, 0)
             if total >= max(self._starts) and not any(sum(line["afterstates"]) for line in lines[-2:]):
@@ -351,9 +366,7 @@ class CountPass:
             self._pace.report(lines[-1]["sum"], "done", self._every, 1.0)
         if done:
             self._layers.release_below(MOST_SUM)
-        if up_to is not None:
-            lines = [line for line in lines if line["sum"] <= up_to]
-        return counts_of(self.game, False, lines, complete=done)
+        return counts_of(self.game, False, [one for one in lines if one["sum"] <= end], complete=done)
 
     def _load(self, total: int, crc: str) -> None:
         """Take up a layer from which the pass continues.  Raises `CorruptError`."""
@@ -403,7 +416,7 @@ class CountPass:
         kept = every.copy()
         for symmetric, count in self._kept:
             for boards in symmetric.of_sum(layer.total):
-                kept += count * kinds_of(self.game, boards[self._bits.held(layer, boards)])
+                kept += count * kinds_of(self._played, boards[self._bits.held(layer, boards)])
         return every, kept // self._order
 
 

@@ -303,7 +303,9 @@ class Words:
                 one = Matrices(index.units(total), halves)
                 layer, window = max(layer, one.size), max(window, one.largest(halves.more))
                 boards += 0 if side else int(one.boards.sum())
-            rows, columns = int(halves.rows.sum(axis=1).max()), int(halves.columns[:, -1].max())
+            end = index.units(max(sizes)) + 1  # no half has more
+            rows = int(halves.rows[:end].sum(axis=1).max())
+            columns = int(halves.columns[:end, -1].max())
             matrix = max(matrix, rows * _words(columns), (columns + 1) * _words(rows))
             row, most = max(row, _words(rows), _words(columns)), max(most, rows, columns)
         return cls(layer, matrix, row, window, most, boards)

@@ -264,8 +264,9 @@ def spawns(game: Game, part: Part, exponent: int) -> kernels.Spawns:
             continue
         step = prod(part.radix[position + 1 :]) * part.codes[position].index(exponent)
         empty = np.flatnonzero(part.fillings[:, position] == 0)
-        fillings.append(empty)
-        made.append(part.index_of[numbers[empty] + step].astype(np.int64))
+        after = part.index_of[numbers[empty] + step]
+        fillings.append(empty[after != NO_FILLING])
+        made.append(after[after != NO_FILLING].astype(np.int64))
     found = np.concatenate([np.empty(0, np.int64), *fillings])
     order = np.argsort(found, kind="stable")
     found, to = found[order], np.concatenate([np.empty(0, np.int64), *made])[order]

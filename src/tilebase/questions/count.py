@@ -182,8 +182,8 @@ def _count_all(folder: RunFolder, run: Run, up_to: int | None) -> CountResult:
     """Count by a pass over all boards."""
     from tilebase.dense.reached import CountPass  # the other engine is loaded if it is asked
 
-    counting_pass = CountPass(folder, run)
+    counting_pass = CountPass(folder, run, up_to)
     try:
-        return counting_pass.run(up_to)
+        return counting_pass.run()
     finally:
         counting_pass.close()
