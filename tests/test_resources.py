@@ -373,15 +373,15 @@ class Clock:
 
 
 def followed(
-    monkeypatch: pytest.MonkeyPatch, share: object, seconds: int, before: float = 0.0
+    monkeypatch: pytest.MonkeyPatch, share: object, seconds: int, before: float = 0.0, stopped: float = 0.0
 ) -> list[Progress]:
-    """The reports of a pass that has done `share(t)` after t seconds."""
+    """The reports of a pass that has done `share(t)` after t seconds, `stopped` for some when half are over."""
     seen: list[Progress] = []
     clock = Clock(monkeypatch)
     pace = Pace(seen.append, "states")
     pace.start(before)
     for tenth in range(1, 10 * seconds):
-        clock.now = 1000 + tenth / 10
+        clock.now = 1000 + tenth / 10 + (stopped if tenth >= 5 * seconds else 0)
         pace.report(0, "work", tenth, share(tenth / 10))  # type: ignore[operator]
     return seen
 
@@ -391,6 +391,11 @@ def test_no_time_is_given_until_it_holds(monkeypatch):
     assert all(one.seconds_left == math.inf for one in steady if one.seconds < progress.LEAST_SECONDS)
     known = [one for one in steady if one.seconds > 10]
     assert all(one.seconds_left == pytest.approx(100 - one.seconds) for one in known)
+
+
+def test_a_stopped_process_does_not_work(monkeypatch):
+    seen = followed(monkeypatch, lambda t: t / 100, 60, stopped=36000)
+    assert seen[-1].seconds_left == pytest.approx(40, abs=0.2)
 
 
 def test_a_pass_that_begins_slowly(monkeypatch):

@@ -29,6 +29,8 @@ EXPECTED = "expected: %s"
 """The log message with the estimate of a run that begins and takes long."""
 OFTEN = 0.1
 """Least seconds between two reports."""
+STOPPED = 60.0
+"""Seconds without a look at the clock, and three times as long as ever before, in which a process was stopped."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ class Pace:
     def start(self, fraction: float = 0.0) -> None:
         """Begin the work now; `fraction` of it was done by earlier runs."""
         self._began = working_time()
+        self._seen = self._longest = 0.0
         self._reported = -math.inf
         self._before = fraction
         # Each entry: seconds since the start, the share of this run done then, total seconds predicted then.
@@ -107,8 +110,13 @@ class Pace:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the work began, without those of compiling."""
-        return max(working_time() - self._began, 1e-9)
+        """Seconds since the work began, without those of compiling, or in which the process was stopped."""
+        passed = working_time() - self._began - self._seen
+        if passed > max(STOPPED, 3 * self._longest):
+            self._began += passed
+        self._longest = max(self._longest, passed)
+        self._seen = working_time() - self._began
+        return max(self._seen, 1e-9)
 
     def due(self) -> bool:
         """Return whether the last report is at least `OFTEN` seconds old."""
