@@ -105,6 +105,8 @@ def test_a_count_to_a_sum_needs_no_larger_tiles(tmp_path):
     for up_to in (30, 75, 41, 120):
         there = count(game, folder=tmp_path, space="all", up_to=up_to)
         assert_equal(there, count(game, space="reachable", up_to=up_to))
+    game = Game("2x2")  # no larger tile can be made than those of the sum 33
+    assert_equal(count(game, space="all", up_to=33), count(game, space="reachable", up_to=33))
     little = Allowance(memory=0, threads=2)
     assert counting_all(Game("4x4", 2048), little, up_to=100).memory < 1 << 32
     with pytest.raises(ResourceError, match="are too many for a pass over them"):

@@ -375,7 +375,7 @@ class Clock:
 def followed(
     monkeypatch: pytest.MonkeyPatch, share: object, seconds: int, before: float = 0.0, stopped: float = 0.0
 ) -> list[Progress]:
-    """The reports of a pass that has done `share(t)` after t seconds, `stopped` for some when half are over."""
+    """The reports of a pass that has done `share(t)` after t seconds; halfway it is `stopped` for some."""
     seen: list[Progress] = []
     clock = Clock(monkeypatch)
     pace = Pace(seen.append, "states")

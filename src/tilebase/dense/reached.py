@@ -283,9 +283,9 @@ def game_until(game: Game, up_to: int | None) -> Game:
         return game
     starts = [*(board for board, _ in game.starts()), *game.start_afters]
     most = max(up_to & ~1, *map(game.sum, starts))
-    goal = 1 << max(most.bit_length(), 3)  # no board of such a sum has it
+    unmade = max(most.bit_length(), 3)  # the exponent of a tile that no board of such a sum has
     horizon = max(most + 2 - (1 << max(game.spawn_exponents)), 2)  # spawns lead from there to the last sum
-    return game.changed(goal=min(goal, game.goal or goal), horizon=horizon)
+    return game.changed(goal=1 << unmade if unmade <= max(game.tops) else game.goal, horizon=horizon)
 
 
 class CountPass:

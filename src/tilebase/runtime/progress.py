@@ -30,7 +30,7 @@ EXPECTED = "expected: %s"
 OFTEN = 0.1
 """Least seconds between two reports."""
 STOPPED = 60.0
-"""Seconds without a look at the clock, and three times as long as ever before, in which a process was stopped."""
+"""A process was stopped if it did not look at the clock for so many seconds, three times as long as before."""
 
 
 @dataclass(frozen=True)
