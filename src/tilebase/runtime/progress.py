@@ -30,7 +30,7 @@ EXPECTED = "expected: %s"
 OFTEN = 0.1
 """Least seconds between two reports."""
 STOPPED = 60.0
-"""A process was stopped if it did not look at the clock for so many seconds, three times as long as before."""
+"""A process that did not look at the clock for so long, three times as long as ever before, was stopped."""
 
 
 @dataclass(frozen=True)
