@@ -29,7 +29,7 @@ from tilebase.patterns.checkerboards import (
     two_rows,
 )
 from tilebase.patterns.moves import moves_text, replay, with_drops
-from tilebase.patterns.packed import make_lines, search_back
+from tilebase.patterns.packed import LEAVES, _Back, make_boards, make_lines, search_back
 from tilebase.patterns.rules import Position, Rules, drop, drops_made, push
 from tilebase.patterns.searching import ANY, Effort
 from tilebase.patterns.tallies import BitRows
@@ -224,7 +224,7 @@ def test_with_4s_both_checkerboards_of_every_size_are_reached() -> None:
 def test_the_theorem_agrees_with_searches_back(shape: tuple[int, int], positions: tuple[int, int]) -> None:
     for colouring, expected in zip((2, 4), positions, strict=True):
         found = search_back(Rules(*shape), [checkerboard_position(Rules(*shape), colouring)])
-        assert (found.reachable, found.exhaustive, found.positions) == (False, True, expected)
+        assert (found.reachable, found.positions) == (False, expected)
 
 
 @pytest.mark.slow
@@ -259,7 +259,6 @@ def test_a_search_back_decides_every_position_of_a_small_board(size, drops, most
     for position in random.Random(1).sample(positions, min(len(positions), 250)):
         found = search_back(rules, [position])
         assert found.reachable == (position in states), position
-        assert found.exhaustive
         if found.moves is not None:
             assert replay(rules, found.moves)[-1] == position
 
@@ -282,10 +281,11 @@ def test_every_line_of_the_tables_slides_to_its_code():
 
 
 def test_every_layer_of_a_search_back_has_the_sum_that_it_says():
-    found = search_back(Rules(3, 3), [checkerboard_position(Rules(3, 3), 2)])
-    assert found.reachable
-    assert max(found.layers) == drops_made(checkerboard_position(Rules(3, 3), 2)) == 13
-    assert min(found.layers) == 1
+    rules, goal = Rules(3, 3), checkerboard_position(Rules(3, 3), 2)
+    search = _Back(rules, (goal,), make_boards(rules, max(goal) + 1), None, LEAVES, ANY)
+    assert search.run().reachable
+    assert max(search.kept) == drops_made(goal) == 13
+    assert min(layer for layer, keys in search.kept.items() if len(keys)) == 1
 
 
 def test_goals_of_several_sums_are_searched_together():
@@ -301,7 +301,6 @@ def test_a_search_with_little_width_memory_or_time_may_find_a_game_but_proves_no
     goal = (1, 1, *checkerboard_position(Rules(4, 4), 4)[2:])  # a checkerboard but for a 2 in the corner
     found, again = (search_back(rules, [goal], replace(ANY, seed=3), width=500) for _ in range(2))
     assert found.reachable
-    assert not found.exhaustive
     assert replay(rules, found.moves)[-1] == goal
     assert again.moves == found.moves
     undecided = search_back(rules, [checkerboard_position(Rules(4, 4), 2)], width=1)

@@ -341,5 +341,5 @@ def test_an_exhaustive_search_back_tries_every_choice(monkeypatch: pytest.Monkey
     rules, checkerboard = Rules(3, 3, most=2), (1, 2, 1, 2, 1, 2, 1, 2, 1)
     all_of_them = search_back(rules, [checkerboard])
     monkeypatch.setattr("tilebase.patterns.packed.CHOICES", 1)
-    assert search_back(rules, [checkerboard]).layers == all_of_them.layers
+    assert search_back(rules, [checkerboard]).positions == all_of_them.positions
     assert all_of_them.reachable

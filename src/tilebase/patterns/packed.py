@@ -31,7 +31,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.notation import count_of, tile_text
 from tilebase.patterns.moves import carried, replay
 from tilebase.patterns.rules import DIRECTIONS, Drop, Move, Position, Rules, drops_made
-from tilebase.patterns.searching import ANY, Effort
+from tilebase.patterns.searching import ANY, Effort, Searched
 from tilebase.runtime.progress import Pace
 
 MOST_CODES = 1 << 24
@@ -61,8 +61,6 @@ class _Layers(ABC):
         The positions that were kept of each layer so far.
     done:
         How many of them a step was made from.
-    exhaustive:
-        Whether no position was left out.
     reason:
         Why the search was given up, or an empty text.
     """
@@ -75,7 +73,7 @@ class _Layers(ABC):
         self.kept: dict[int, Words] = {}
         self.tables: dict[int, Table] = {}  # the layers that are not complete yet
         self.pace = Pace(effort.progress, "positions")
-        self.done, self.exhaustive, self.reason = 0, True, ""
+        self.done, self.reason = 0, ""
 
     @abstractmethod
     def _next(self, layer: int) -> list[int]:
@@ -100,7 +98,7 @@ class _Layers(ABC):
             table.add(self.pack(begun.pop(layer, [])))
             keys = table.keys()
             if self.width is not None and len(keys) > self.width:
-                keys, self.exhaustive = self._choose(keys, self.width), False
+                keys = self._choose(keys, self.width)
             self.kept[layer] = keys
             yield layer
             if len(keys):
@@ -174,44 +172,13 @@ class Table:
 # -- back --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Backward:
-    """What a search found.
-
-    Attributes
-    ----------
-    reachable:
-        Whether a goal can be reached, with the player to move; None if the search did not decide it.
-    moves:
-        A game that ends with one of the goals.
-    layers:
-        How many positions the search kept, by half their tile sum: the drops of 2s that make it.
-    exhaustive:
-        Whether the layers have every position from which a goal can be reached, one of each set of symmetric
-        ones.  (Positions that have nothing before them are left out.)
-    reason:
-        Why it is not decided.
-    """
-
-    reachable: bool | None
-    moves: tuple[Move, ...] | None
-    layers: dict[int, int]
-    exhaustive: bool
-    reason: str
-
-    @property
-    def positions(self) -> int:
-        """The number of positions that were kept."""
-        return sum(self.layers.values())
-
-
 def search_back(
     rules: Rules,
     goals: Iterable[Position],
     effort: Effort = ANY,
     *,
     width: int | None = None,
-) -> Backward:
+) -> Searched:
     """Decide whether one of some positions can be reached, and find a game that ends with it.
 
     Parameters
@@ -244,14 +211,14 @@ def search_back(
     return _Back(rules, ends, boards, width, MANY_LEAVES, effort).run()
 
 
-def decide_back(rules: Rules, goals: Iterable[Position], effort: Effort = ANY) -> Backward:
+def decide_back(rules: Rules, goals: Iterable[Position], effort: Effort = ANY) -> Searched:
     """Decide as `search_back`, with narrow searches first, which find most games, and then an exhaustive one.
 
     The result is that of the last search that was made.
     """
     ends = tuple(goals)
     base = check_goals(rules, ends)
-    found = Backward(None, None, {}, False, TIME_OUT)
+    found = Searched(None, None, TIME_OUT)
     if effort.left < 0:
         return found
     boards = make_boards(rules, base)
@@ -273,7 +240,7 @@ class _Back(_Layers):
         self.goals = goals
         self.leaves, self.choices = (0, 0) if width is None else (leaves, CHOICES)
 
-    def run(self) -> Backward:
+    def run(self) -> Searched:
         """Go back until a layer is empty, a first position of a game is found, or the search is given up."""
         ends: dict[int, list[Position]] = {}
         for goal in self.goals:
@@ -281,14 +248,18 @@ class _Back(_Layers):
         for layer in self.layers(range(max(ends), 0, -1), ends):
             if layer <= self.rules.drops[-1] and self._firsts(layer):
                 break
-        begun = [layer for layer in (1, 2) if self._firsts(layer)]
-        exhaustive = self.width is None and not self.reason
-        reachable = bool(begun) if begun or exhaustive else None
-        if reachable is None and not self.reason:
-            self.reason = f"no game was found among {self.width:,} positions of each layer"
-        moves = self._game(begun[0]) if begun else None
-        layers = {layer: len(keys) for layer, keys in self.kept.items() if len(keys)}
-        return Backward(reachable, moves, layers, exhaustive, self.reason)
+        positions = sum(map(len, self.kept.values()))
+        begun = self._firsts(1) or self._firsts(2)
+        if begun:
+            return Searched(True, self._game(begun[0]), "", positions)
+        if self.reason:
+            return Searched(None, None, self.reason, positions)
+        if self.width is not None:
+            reason = f"no game was found among {self.width:,} positions of each layer"
+            return Searched(None, None, reason, positions)
+        listed = count_of(positions, "position")
+        reason = f"every position that could lead to it was listed, {listed}: none begins a game"
+        return Searched(False, None, reason, positions)
 
     def _next(self, layer: int) -> list[int]:
         return [layer - (1 << exponent >> 1) for exponent in self.rules.drops]
@@ -311,10 +282,9 @@ class _Back(_Layers):
         firsts = [after for new, after in self.rules.spawns(self.rules.empty) if new.exponent == units]
         return [after for after, known in zip(firsts, self._are_kept(firsts, units), strict=True) if known]
 
-    def _game(self, units: int) -> tuple[Move, ...]:
-        """Return a game through the layers to a goal."""
-        state = self._firsts(units)[0]
-        found: list[Move] = [Drop(state.index(units), units)]
+    def _game(self, state: Position) -> tuple[Move, ...]:
+        """Return a game through the layers from its first position to a goal."""
+        found: list[Move] = [Drop(state.index(max(state)), max(state))]
         goals = {self.rules.canonical(goal) for goal in self.goals}
         while self.rules.canonical(state) not in goals:
             slide, new, state = next(self._on(state))
@@ -379,30 +349,11 @@ class Aim:
     drops: int | None = None
 
 
-@dataclass(frozen=True)
-class Onward:
-    """What a forward search found.
+def search_on(rules: Rules, aim: Aim, effort: Effort = ANY, *, width: int) -> Searched:
+    """Look for a game from a position to an aim, keeping at most `width` positions of each layer.
 
-    Attributes
-    ----------
-    moves:
-        The moves from the start on; None if no game was found.
-    exhaustive:
-        Whether no position was left out.
-    positions:
-        How many positions it kept.
-    reason:
-        Why the search was given up, or an empty text.
+    The moves that are found begin with the drop after the position.  If there are none, nothing is proved.
     """
-
-    moves: tuple[Move, ...] | None
-    exhaustive: bool
-    positions: int
-    reason: str = ""
-
-
-def search_on(rules: Rules, aim: Aim, effort: Effort = ANY, *, width: int) -> Onward:
-    """Look for a game from a position to an aim, keeping at most `width` positions of each layer."""
     return _On(rules, aim, width, effort).run()
 
 
@@ -420,7 +371,7 @@ class _On(_Layers):
             self.fixed[cell] = aim.start[cell]
         self.goal = np.zeros(self.words, dtype=np.uint64)  # the last position, once one is found
 
-    def run(self) -> Onward:
+    def run(self) -> Searched:
         """Go on until a goal is found, a layer is empty, or the search is given up."""
         first = drops_made(self.aim.start) + 1
         last = self.rules.cells << (self.aim.largest - 1) if self.aim.drops is None else self.aim.drops
@@ -428,11 +379,11 @@ class _On(_Layers):
         for layer in self.layers(range(first, last + 1), begun):
             if self.goal.any() and (not self.dead or layer == last):
                 before = [self.kept[number] for number in range(layer - 1, first - 1, -1)]
-                return Onward(self._game(before), self.exhaustive, self.done)
+                return Searched(True, self._game(before), "", self.done)
             if layer == last:
                 break
             self.goal[:] = 0
-        return Onward(None, self.exhaustive and not self.reason, self.done, self.reason)
+        return Searched(None, None, self.reason, self.done)
 
     def _next(self, layer: int) -> list[int]:
         return [layer + 1]
