@@ -10,7 +10,7 @@ import pytest
 
 from conformance.games import daily
 from repetition import one_in
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import ResourceError
 from tilebase.patterns.checkerboards import mirror
 from tilebase.patterns.filling import complete_rows, figure, fill_board, game_by_filling, longest_line
 from tilebase.patterns.moves import replay
@@ -174,11 +174,6 @@ def test_complete_rows_of_any_even_length(columns):
     for above, below in pairwise(rows[1:]):
         assert all(one != other for one, other in zip(above, below, strict=True))
     assert sum(not isinstance(move, str) for move in moves) == 6 * columns * 3 // 2
-
-
-def test_complete_rows_of_an_odd_length_are_refused():
-    with pytest.raises(UsageError, match="even number of columns"):
-        list(complete_rows(4, 3, 2))
 
 
 def test_a_mirrored_game_ends_with_the_mirrored_board():

@@ -343,7 +343,6 @@ def two_columns(rows: int, colouring: int) -> str:
     >>> two_columns(4, 4)
     'RRDRLDRRDRL'
     """
-    _check(rows, colouring)
     upper = ("RR", "RL") if colouring == 2 else ("RL", "RR")
     return "D".join(upper[(rows - 1 - made) % 2] for made in range(rows))
 
@@ -357,9 +356,6 @@ def two_rows(columns: int, colouring: int) -> str:
     >>> two_rows(4, 2), two_rows(5, 2)
     ('DURDUDUUDUU', 'DURDURDDUDDUDD')
     """
-    _check(columns, colouring)
-    if columns < 2:
-        raise UsageError("two rows of one cell are a line: use one_row(2, colouring), mirrored")
     half = columns // 2
     if columns % 2 and colouring == 2:
         return "DUR" * half + "DDU" * half + "DD"
@@ -369,14 +365,12 @@ def two_rows(columns: int, colouring: int) -> str:
 
 
 def three_rows(columns: int) -> tuple[Move, ...]:
-    """Moves that fill a board with three rows and an odd number of columns, with 2s in the corners.
+    """Moves that fill a board with three rows and an odd number of columns from 3, with 2s in the corners.
 
     First two columns 0,2,4 are made.  Then a round of nine slides makes two columns of the checkerboard, and
     moves the two columns to the right of them, until one empty column is left.  Last, the three columns at
     the right are completed.
     """
-    if columns < 3 or not columns % 2:
-        raise UsageError(f"three rows of {columns} cells: the number of columns has to be odd, and 3 or more")
     last = columns
     moves = "(1,1)D(1,1)D(1,1)D(1,2)D(1,2)D(2,2)"
     for k in range(0, columns - 3, 2):
@@ -396,8 +390,6 @@ def row_by_row(rows: int, columns: int, colouring: int) -> tuple[Move, ...]:
     >>> moves_text(Rules(2, 2, (1, 2)), row_by_row(2, 2, 2))
     '(1,1)R(1,1)=4D(1,1)=4R(1,1)'
     """
-    _check(rows, colouring)
-    _check(columns, colouring)
     moves: list[Move] = []
     for made in range(rows):
         # The full rows are at the upper side after an even number of slides along the columns.
@@ -418,10 +410,3 @@ def mirror(rules: Rules, moves: tuple[Move, ...]) -> tuple[Move, ...]:
     """
     to = [cell % rules.columns * rules.rows + cell // rules.columns for cell in range(rules.cells)]
     return tuple(carried(rules, moves, to, Rules(rules.columns, rules.rows)))
-
-
-def _check(length: int, colouring: int) -> None:
-    if length < 1 or colouring not in (2, 4):
-        raise UsageError(
-            f"{length} rows or columns with {colouring} in the corner: lengths are 1 or more, tiles 2 or 4"
-        )

@@ -69,12 +69,11 @@ def explore(rules: Rules, *, most_sum: int | None = None, directions: str = "UDL
     """Yield the layers of all positions that can be reached from the empty board, by ascending sum.
 
     With `directions`, only these slides are made.  Drops that lead to a sum above `most_sum` are left out;
-    without this bound, `rules.most` must bound the tiles.  Raises `UsageError` if neither does.
+    without this bound, `rules.most` must bound the tiles, or the layers have no end.
 
     >>> [len(layer.states) for layer in explore(Rules(1, 3, most=2))]
     [0, 3, 3, 4, 3, 2]
     """
-    check_bounded(rules, most_sum)
     coming: dict[int, _Coming] = {0: _Coming()}
     total = 0
     while coming:
@@ -89,12 +88,6 @@ def explore(rules: Rules, *, most_sum: int | None = None, directions: str = "UDL
         }
         yield Layer(total, states, afterstates)
         total += 2
-
-
-def check_bounded(rules: Rules, most_sum: int | None) -> None:
-    """Raise `UsageError` if neither the tiles nor the sum are bounded: then the positions have no end."""
-    if rules.most is None and most_sum is None:
-        raise UsageError("positions without a bound cannot be listed: bound the tiles, or the sum")
 
 
 class _Coming:
@@ -295,11 +288,6 @@ def check_lemmas(
     ['10', '11a', '11b', '12', '13']
     """
     rules = parse_rules(size, drops=drops, most=2 if most_sum is None else None)
-    return check_rules(rules, most_sum=most_sum, **use)
-
-
-def check_rules(rules: Rules, *, most_sum: int | None = None, **use: Unpack[Use]) -> tuple[LemmaCheck, ...]:
-    """Check the same of any rules without a convention: the lemmas are about drops on any empty cell."""
     allowed, bound = Allowance.of(**use), _check_request(rules, most_sum)
     tallies = [_Tally(rules, lemma) for lemma in LEMMAS]
     by_about: dict[About, list[_Tally]] = {}
@@ -314,9 +302,6 @@ def check_rules(rules: Rules, *, most_sum: int | None = None, **use: Unpack[Use]
 
 def _check_request(rules: Rules, most_sum: int | None) -> Counter[int]:
     """Return the bound on positions after a slide, by sum.  Raises what `check_lemmas` raises."""
-    if rules.convention is not None:
-        raise UsageError("the lemmas are about drops on any empty cell: leave the convention out")
-    check_bounded(rules, most_sum)
     if most_sum is not None and not 2 <= most_sum <= MOST_SUM:
         raise UsageError(f"a sum of {most_sum:,} is not possible here: give one from 2 to {MOST_SUM:,}")
     bound = most_afterstates(rules, most_sum)

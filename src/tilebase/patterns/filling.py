@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Unpack
 
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import ResourceError
 from tilebase.game.findings import VERDICTS, Finding
 from tilebase.patterns.checkerboards import mirror
 from tilebase.patterns.moves import Played, carried, moves_between, replay
@@ -197,8 +197,6 @@ def complete_rows(rows: int, columns: int, number: int) -> Iterator[Move]:
     >>> rules.text(replay(rules, tuple(complete_rows(3, 4, 2)))[-1])
     '0,0,0,0/2,4,2,4/4,2,4,2'
     """
-    if number and (columns % 2 or not 0 < number < rows):
-        raise UsageError("complete rows are built on an even number of columns, below one free row")
     for k in range(number):
         moves = row_moves(rows - 1 - k, columns)
         sideways = [row * columns + columns - 1 - column for row in range(rows) for column in range(columns)]

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from tilebase._kernels import onward, unslide
 from tilebase._kernels.arguments import Numbers, Words
 from tilebase._kernels.packed import packed
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import ResourceError
 from tilebase.game.notation import count_of, tile_text
 from tilebase.patterns.moves import carried, replay
 from tilebase.patterns.rules import DIRECTIONS, Drop, Move, Position, Rules, drops_made
@@ -186,7 +186,7 @@ def search_back(
     rules:
         The game; drops may be on any empty cell.
     goals:
-        Positions with the player to move.
+        Positions with the player to move and with a tile; at least one.
     effort:
         The memory for the layers, the time after which the search stops, and the seed of a narrow search.
     width:
@@ -194,8 +194,6 @@ def search_back(
 
     Raises
     ------
-    UsageError
-        If the game is deterministic, or a goal does not fit the board.
     ResourceError
         If the lines have too many contents for their tables.
 
@@ -427,15 +425,8 @@ class _On(_Layers):
 def check_goals(rules: Rules, goals: tuple[Position, ...]) -> int:
     """Return how many values a cell may have in a search for these goals.
 
-    Raises `UsageError` or `ResourceError` unless there is such a search.
+    Raises `ResourceError` if the tables of such a search would be too large.
     """
-    if rules.convention is not None:
-        raise UsageError("the search back is for drops on any empty cell")
-    if not goals:
-        raise UsageError("no position is given to search for")
-    for goal in goals:
-        if len(goal) != rules.cells or min(goal) < 0 or not any(goal):
-            raise UsageError(f"a position of {rules} has {rules.cells} cells, and a tile")
     side = max(rules.rows, rules.columns)
     largest = max(*rules.drops, *(max(goal) for goal in goals))
     if side > MOST_SIDE or largest > MOST_VALUE or (largest + 1) ** side > MOST_CODES:

@@ -72,10 +72,6 @@ class Rules:
                 f"a board of {self.rows}x{self.columns} has {self.cells:,} cells: from 1 to "
                 f"{MOST_CELLS:,} are possible"
             )
-        if self.drops not in ((1,), (1, 2)):
-            raise UsageError("new tiles are 2s, or 2s and 4s")
-        if self.convention not in (None, *CONVENTIONS):
-            raise UsageError(f"convention {self.convention!r} does not exist: choose rows or columns")
 
     @cached_property
     def grid(self) -> Grid:
