@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Unpack
+from typing import Any, Unpack, get_args
 
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import Finding
@@ -289,15 +289,25 @@ def check_lemmas(
     """
     rules = parse_rules(size, drops=drops, most=2 if most_sum is None else None)
     allowed, bound = Allowance.of(**use), _check_request(rules, most_sum)
-    tallies = [_Tally(rules, lemma) for lemma in LEMMAS]
-    by_about: dict[About, list[_Tally]] = {}
-    for tally in tallies:
-        if tally.stated:
-            by_about.setdefault(tally.lemma.about, []).append(tally)
+    stated = [lemma for lemma in LEMMAS if lemma.is_about(rules)]
+    by_about = {about: [lemma for lemma in stated if lemma.about == about] for about in get_args(About)}
+    checked: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    first: dict[str, str] = {}
     for about, arguments in _occasions(rules, most_sum, bound, Pace(allowed.progress, "positions")):
-        for tally in by_about.get(about, ()):
-            tally.see(arguments)
-    return tuple(tally.result() for tally in tallies)
+        for lemma in by_about[about]:
+            if lemma.applies(rules, *arguments):
+                checked[lemma.number] += 1
+                if not lemma.holds(rules, *arguments):
+                    failed[lemma.number] += 1
+                    first.setdefault(lemma.number, occasion_text(rules, about, arguments))
+    return tuple(
+        LemmaCheck(
+            lemma, lemma.title_for(rules), lemma in stated,
+            checked[lemma.number], failed[lemma.number], first.get(lemma.number, ""),
+        )
+        for lemma in LEMMAS
+    )  # fmt: skip
 
 
 def _check_request(rules: Rules, most_sum: int | None) -> Counter[int]:
@@ -324,28 +334,6 @@ def _check_memory(rules: Rules, bound: Counter[int]) -> None:
             f"{rules.cells:,} cells each, and this check holds them in memory: at most "
             f"{MOST_CELLS_LISTED:,} cells together are possible; choose a smaller board or a smaller sum"
         )
-
-
-class _Tally:
-    """What was found about one lemma so far."""
-
-    def __init__(self, rules: Rules, lemma: Lemma) -> None:
-        self.rules, self.lemma, self.stated = rules, lemma, lemma.is_about(rules)
-        self.checked = self.failures = 0
-        self.first = ""
-
-    def see(self, arguments: tuple[Any, ...]) -> None:
-        """Check the lemma on one occasion."""
-        if not self.lemma.applies(self.rules, *arguments):
-            return
-        self.checked += 1
-        if not self.lemma.holds(self.rules, *arguments):
-            self.failures += 1
-            self.first = self.first or occasion_text(self.rules, self.lemma.about, arguments)
-
-    def result(self) -> LemmaCheck:
-        title = self.lemma.title_for(self.rules)
-        return LemmaCheck(self.lemma, title, self.stated, self.checked, self.failures, self.first)
 
 
 def occasion_text(rules: Rules, about: About, arguments: tuple[Any, ...]) -> str:
