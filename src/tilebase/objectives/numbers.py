@@ -122,10 +122,7 @@ def cut(number: Fraction, *, up: bool, digits: int = 15) -> str:
     >>> cut(Fraction(2, 3), up=False, digits=3), cut(Fraction(2, 3), up=True, digits=3)
     ('0.666', '0.667')
     """
-    scaled = number * 10**digits
-    whole = -(-scaled.numerator // scaled.denominator) if up else scaled.numerator // scaled.denominator
-    text = f"{whole:0{digits + 1}d}"
-    return f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")
+    return _fixed(number, digits, UP if up else DOWN).rstrip("0").rstrip(".")
 
 
 def byte_text(count: float) -> str:

@@ -36,7 +36,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding
 from tilebase.game.notation import count_of
 from tilebase.patterns.moves import Played, carried, moves_between, moves_text, parse_moves, with_drops
-from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
+from tilebase.patterns.rules import Drop, Move, Position, Rules, checkerboard_position, parse_rules
 from tilebase.patterns.searching import ANY, Effort, find_path
 from tilebase.patterns.tallies import BitRows, Rows, mirrored
 from tilebase.runtime.resources import Use
@@ -103,16 +103,6 @@ class Checkerboard(Played):
     def asked(self) -> tuple[Finding, ...]:
         """Return whether play reaches the checkerboard."""
         return self.found(f"whether play reaches {self.name}", *VERDICTS[self.reachable])
-
-
-def checkerboard_position(rules: Rules, colouring: int) -> Position:
-    """Return the checkerboard with this tile in the upper left corner.
-
-    >>> checkerboard_position(Rules(2, 3), 4)
-    (2, 1, 2, 1, 2, 1)
-    """
-    cells = (divmod(cell, rules.columns) for cell in range(rules.cells))
-    return tuple(1 + (row + column + colouring // 2 - 1) % 2 for row, column in cells)
 
 
 def checkerboard(
@@ -279,8 +269,8 @@ def find_sequence(rules: Rules, colouring: int, effort: Effort = ANY) -> tuple[M
     def step(state: Rows) -> Iterable[Rows]:
         return (found for after in board.slides(state) for found in board.every_drop(after))
 
-    first, goals = board.every_drop(board.empty), [board.checkerboard(colouring)]
-    path = find_path(first, goals, step, effort, MOST_POSITIONS)
+    goal = board.rows_of(checkerboard_position(rules, colouring))
+    path = find_path(board.every_drop(board.empty), [goal], step, effort, MOST_POSITIONS)
     if path is None:
         return None
     states = [tuple(tile for row in state for tile in board.decode(row)) for state in path]
@@ -390,6 +380,7 @@ def row_by_row(rows: int, columns: int, colouring: int) -> tuple[Move, ...]:
     >>> moves_text(Rules(2, 2, (1, 2)), row_by_row(2, 2, 2))
     '(1,1)R(1,1)=4D(1,1)=4R(1,1)'
     """
+    goal = checkerboard_position(Rules(rows, columns), colouring)
     moves: list[Move] = []
     for made in range(rows):
         # The full rows are at the upper side after an even number of slides along the columns.
@@ -397,8 +388,7 @@ def row_by_row(rows: int, columns: int, colouring: int) -> tuple[Move, ...]:
             (rows - 1 - made, rows // 2 - (made + 1) // 2) if made % 2 else (made, (rows + made) // 2)
         )
         for column in range(columns - 1, -1, -1):
-            exponent = 1 + (final + column + colouring // 2 - 1) % 2
-            moves += [Drop(row * columns, exponent), "R" if column else "DU"[made % 2]]
+            moves += [Drop(row * columns, goal[final * columns + column]), "R" if column else "DU"[made % 2]]
     return tuple(moves[:-1])
 
 

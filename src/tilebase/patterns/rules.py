@@ -237,6 +237,17 @@ def push(line: Position, most: int | None = None) -> Position | None:
     return tuple(pushed) + (0,) * (len(line) - len(pushed))
 
 
+@lru_cache
+def checkerboard_position(rules: Rules, colouring: int) -> Position:
+    """Return the checkerboard of 2s and 4s with this tile, 2 or 4, in the upper left corner.
+
+    >>> checkerboard_position(Rules(2, 3), 4)
+    (2, 1, 2, 1, 2, 1)
+    """
+    cells = (divmod(cell, rules.columns) for cell in range(rules.cells))
+    return tuple(1 + (row + column + colouring // 2 - 1) % 2 for row, column in cells)
+
+
 # -- slides backwards ---------------------------------------------------------------------------------
 
 

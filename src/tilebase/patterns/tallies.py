@@ -36,7 +36,7 @@ from dataclasses import dataclass, replace
 from typing import Unpack
 
 from tilebase.errors import ResourceError
-from tilebase.patterns.rules import Rules, parse_rules, push
+from tilebase.patterns.rules import Position, Rules, checkerboard_position, parse_rules, push
 from tilebase.patterns.searching import ANY, Effort
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Use
@@ -159,8 +159,9 @@ class _Count:
 
     def run(self) -> Tally:
         """Return the whole count.  Sums are in units of 2, so that a drop adds its exponent."""
-        ends = {colouring: self._board.checkerboard(colouring) for colouring in (2, 4)}
-        last = max(self._board.half_sum(end) for end in ends.values())
+        positions = {colouring: checkerboard_position(self._rules, colouring) for colouring in (2, 4)}
+        ends = {colouring: self._board.rows_of(position) for colouring, position in positions.items()}
+        last = max(map(sum, positions.values()))  # as exponents 1 and 2 are half the tiles 2 and 4
         found = dict.fromkeys(ends, 0)
         ahead: dict[int, Ways] = {0: {}}
         self._drop({self._board.empty: 1}, 0, ahead)
@@ -222,8 +223,7 @@ class BitRows:
     """Slides and drops of a game on positions as rows of bits; see the module."""
 
     def __init__(self, rules: Rules) -> None:
-        self._rows, self._columns = rules.rows, rules.columns
-        self._drops, self._convention = rules.drops, rules.convention
+        self._columns, self._drops, self._convention = rules.columns, rules.drops, rules.convention
         self.empty: Rows = (0,) * rules.rows
         self._full = (1 << rules.columns) - 1
         self._pushed = _SlidRows(self, 1)
@@ -240,17 +240,10 @@ class BitRows:
         columns = range(self._columns)
         return tuple((row >> j & 1) + 2 * (row >> self._columns + j & 1) for j in columns)
 
-    def checkerboard(self, colouring: int) -> Rows:
-        """Return the checkerboard with this tile in the upper left corner."""
-        first = colouring // 2
-        return tuple(
-            self.encode([1 + (row + column + first - 1) % 2 for column in range(self._columns)])
-            for row in range(self._rows)
-        )
-
-    def half_sum(self, position: Rows) -> int:
-        """Half the sum of the tiles."""
-        return sum(sum(self.decode(row)) for row in position)
+    def rows_of(self, position: Position) -> Rows:
+        """Return a position of exponents as rows of bits."""
+        starts = range(0, len(position), self._columns)
+        return tuple(self.encode(position[start : start + self._columns]) for start in starts)
 
     # -- slides --------------------------------------------------------------------------------------
 
