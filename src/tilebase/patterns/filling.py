@@ -6,8 +6,8 @@ rows are left.  A forward search of bounded width fills them; it sees one comple
 lies deeper never moves.  Boards with two odd sides are filled by that search alone.
 
 On one row, a slide puts all empty cells on one side.  So a drop is always at an end of the tiles, and only
-their order counts, whatever the length of the row.  `longest_line` lists every order that occurs: none has
-more than four tiles.  So a row of five or more cells is never full.
+their order counts, whatever the length of the row.  A test lists every order that occurs: none has more than
+four tiles (`LONGEST_LINE`).  So a row of five or more cells is never full.
 
 `game_by_filling` makes a full board with a few 8s of a filled one, by a few drops more.  Edixhoven's figures
 7 and 8 (section 4.4) are such boards: a checkerboard with a wrong cell in a corner, and an end position with
@@ -20,7 +20,6 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Unpack
 
 from tilebase.errors import ResourceError
@@ -28,13 +27,15 @@ from tilebase.game.findings import VERDICTS, Finding
 from tilebase.patterns.checkerboards import mirror
 from tilebase.patterns.moves import Played, carried, moves_between, replay
 from tilebase.patterns.packed import Aim, search_on
-from tilebase.patterns.rules import Drop, Move, Position, Rules, drops_made, parse_rules, push
+from tilebase.patterns.rules import Drop, Move, Position, Rules, drops_made, parse_rules
 from tilebase.patterns.searching import Effort, Searched, find_path
 from tilebase.patterns.tallies import mirrored
 from tilebase.runtime.resources import Use
 
 WIDTHS = (2000, 10_000, 40_000, 160_000)
 """How many positions of each layer the searches keep, one search after the other."""
+LONGEST_LINE = 4
+"""The most tiles on one line if only 2s are dropped and no 8 is ever made."""
 MOST_SIDE = 12
 LEAST_CELLS = 30
 """On smaller boards the search back decides."""
@@ -110,8 +111,8 @@ def _fill(rules: Rules, effort: Effort) -> Searched:
         return Searched(True, (Drop(0),))
     if min(rules.rows, rules.columns) > 1:
         check_sides(rules)
-    elif rules.cells > longest_line():
-        reason = f"on one line, never more than {longest_line()} tiles are 2s and 4s without an 8"
+    elif rules.cells > LONGEST_LINE:
+        reason = f"on one line, never more than {LONGEST_LINE} tiles are 2s and 4s without an 8"
         return Searched(False, None, reason)
     built = best_built(rules)
     length = built.columns
@@ -144,27 +145,6 @@ def best_built(rules: Rules) -> Rules:
     """
     flipped = (rules.columns % 2, rules.columns) > (rules.rows % 2, rules.rows)
     return mirrored(rules) if flipped else rules
-
-
-@lru_cache
-def longest_line() -> int:
-    """Return the most tiles on one line if only 2s are dropped and no 8 is ever made.
-
-    Lists every order of tiles that a drop at either end and a slide can make, even if on some line that slide
-    would move nothing.
-    """
-    found: set[Position] = {(1,)}
-    waiting: list[Position] = [(1,)]
-    while waiting:
-        line = waiting.pop()
-        for sight in (line, line[::-1]):
-            pushed = push(sight, 2)
-            if pushed is not None:
-                tiles = tuple(value for value in pushed if value)
-                new = {(*tiles, 1), (1, *tiles)} - found
-                found |= new
-                waiting += new
-    return max(map(len, found))
 
 
 # -- rows, and what is above them ---------------------------------------------------------------------
