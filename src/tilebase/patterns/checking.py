@@ -7,7 +7,7 @@ what is said of a layer is said of each of its positions.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -74,7 +74,17 @@ def explore(rules: Rules, *, most_sum: int | None = None, directions: str = "UDL
     >>> [len(layer.states) for layer in explore(Rules(1, 3, most=2))]
     [0, 3, 3, 4, 3, 2]
     """
-    coming: dict[int, _Coming] = {0: _Coming()}
+    coming = defaultdict(_Coming, {0: _Coming()})
+
+    def drop_everywhere(position: Position, total: int) -> str:
+        """Add what each drop makes to the layers to come; return the slides that are possible after some."""
+        following = ""
+        for new, after in rules.spawns(position):
+            larger = total + (1 << new.exponent)
+            if most_sum is None or larger <= most_sum:
+                following += "".join(coming[larger].add(rules, after, directions))
+        return _in_order(following)
+
     total = 0
     while coming:
         states = coming.pop(total, _Coming()).states
@@ -82,10 +92,7 @@ def explore(rules: Rules, *, most_sum: int | None = None, directions: str = "UDL
         for slides in states.values():
             for direction, after in slides.items():
                 made[after] = made.get(after, "") + direction
-        afterstates = {
-            after: (_in_order(by), _drop_everywhere(rules, after, total, coming, most_sum, directions))
-            for after, by in made.items()
-        }
+        afterstates = {after: (_in_order(by), drop_everywhere(after, total)) for after, by in made.items()}
         yield Layer(total, states, afterstates)
         total += 2
 
@@ -108,26 +115,6 @@ class _Coming:
             known = {way: self.slid.setdefault(found, found) for way, found in slides if found is not None}
             self.states[position] = known
         return known
-
-
-def _drop_everywhere(
-    rules: Rules,
-    position: Position,
-    total: int,
-    coming: dict[int, _Coming],
-    most_sum: int | None,
-    directions: str,
-) -> str:
-    """Add what each drop makes to the layers to come; return the slides that are possible after some drop."""
-    following = ""
-    for new, after in rules.spawns(position):
-        larger = total + (1 << new.exponent)
-        if most_sum is not None and larger > most_sum:
-            continue
-        if larger not in coming:
-            coming[larger] = _Coming()
-        following += "".join(coming[larger].add(rules, after, directions))
-    return _in_order(following)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -180,9 +180,7 @@ class _Count:
     def _slide(self, states: Ways, total: int) -> Ways:
         """Return the afterstates of one sum."""
         after: Ways = {}
-        for number, (state, ways) in enumerate(states.items()):
-            if not number % FEW:
-                self._check_time(total)
+        for state, ways in self._in_time(states, total):
             for found in self._board.slides(state):
                 after[found] = after.get(found, 0) + ways
         return after
@@ -191,9 +189,7 @@ class _Count:
         """Add the states that follow the afterstates of one sum to those `ahead`, by sum."""
         for exponent in self._rules.drops:
             states = ahead.setdefault(total + exponent, {})
-            for number, (position, ways) in enumerate(after.items()):
-                if not number % FEW:
-                    self._check_time(total)
+            for position, ways in self._in_time(after, total):
                 for found in self._board.drops(position, exponent):
                     states[found] = states.get(found, 0) + ways
                 if len(states) > self._most:
@@ -202,12 +198,15 @@ class _Count:
                         f"{2 * (total + exponent)}, too many to count sequences: choose a smaller board"
                     )
 
-    def _check_time(self, total: int) -> None:
-        if self._effort.left < 0:
-            raise ResourceError(
-                f"{self._rules}: time ran out while sequences were counted, at the sum {2 * total}: allow "
-                "more time, or choose a smaller board"
-            )
+    def _in_time(self, positions: Ways, total: int) -> Iterator[tuple[Rows, int]]:
+        """Yield the positions of one sum while time is left."""
+        for number, item in enumerate(positions.items()):
+            if not number % FEW and self._effort.left < 0:
+                raise ResourceError(
+                    f"{self._rules}: time ran out while sequences were counted, at the sum {2 * total}: "
+                    "allow more time, or choose a smaller board"
+                )
+            yield item
 
 
 # -- positions as rows of bits -----------------------------------------------------------------------
