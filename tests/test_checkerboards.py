@@ -273,7 +273,7 @@ def test_every_line_of_the_tables_slides_to_its_code():
 
 def test_every_layer_of_a_search_back_has_the_sum_that_it_says():
     rules, goal = Rules(3, 3), checkerboard_position(Rules(3, 3), 2)
-    search = _Back(rules, (goal,), make_boards(rules, max(goal) + 1), None, LEAVES, ANY)
+    search = _Back(rules, [goal], make_boards(rules, max(goal) + 1), None, LEAVES, ANY)
     assert search.run().reachable
     assert max(search.kept) == drops_made(goal) == 13
     assert min(layer for layer, keys in search.kept.items() if len(keys)) == 1

@@ -18,7 +18,7 @@ number of complete rows below.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -173,11 +173,7 @@ class Table:
 
 
 def search_back(
-    rules: Rules,
-    goals: Iterable[Position],
-    effort: Effort = ANY,
-    *,
-    width: int | None = None,
+    rules: Rules, goals: list[Position], effort: Effort = ANY, *, width: int | None = None
 ) -> Searched:
     """Decide whether one of some positions can be reached, and find a game that ends with it.
 
@@ -204,24 +200,22 @@ def search_back(
     >>> search_back(rules, [(4, 4, 4, 4)]).reachable
     False
     """
-    ends = tuple(goals)
-    boards = make_boards(rules, check_goals(rules, ends))
-    return _Back(rules, ends, boards, width, MANY_LEAVES, effort).run()
+    boards = make_boards(rules, check_goals(rules, goals))
+    return _Back(rules, goals, boards, width, MANY_LEAVES, effort).run()
 
 
-def decide_back(rules: Rules, goals: Iterable[Position], effort: Effort = ANY) -> Searched:
+def decide_back(rules: Rules, goals: list[Position], effort: Effort = ANY) -> Searched:
     """Decide as `search_back`, with narrow searches first, which find most games, and then an exhaustive one.
 
     The result is that of the last search that was made.
     """
-    ends = tuple(goals)
-    base = check_goals(rules, ends)
+    base = check_goals(rules, goals)
     found = Searched(None, None, TIME_OUT)
     if effort.left < 0:
         return found
     boards = make_boards(rules, base)
     for width in (*WIDTHS, None):
-        found = _Back(rules, ends, boards, width, LEAVES, effort).run()
+        found = _Back(rules, goals, boards, width, LEAVES, effort).run()
         if found.reachable is not None or effort.left < 0:
             break
     return found
@@ -231,8 +225,8 @@ class _Back(_Layers):
     """A search back from goals: the keys of a layer are states after a drop."""
 
     def __init__(
-        self, rules: Rules, goals: tuple[Position, ...], boards: unslide.Boards, width: int | None,
-        leaves: int, effort: Effort,
+        self, rules: Rules, goals: list[Position], boards: unslide.Boards, width: int | None, leaves: int,
+        effort: Effort,
     ) -> None:  # fmt: skip
         super().__init__(rules, boards, width, effort)
         self.goals = goals
@@ -422,7 +416,7 @@ class _On(_Layers):
 # -- the arguments of the kernels ---------------------------------------------------------------------
 
 
-def check_goals(rules: Rules, goals: tuple[Position, ...]) -> int:
+def check_goals(rules: Rules, goals: list[Position]) -> int:
     """Return how many values a cell may have in a search for these goals.
 
     Raises `ResourceError` if the tables of such a search would be too large.

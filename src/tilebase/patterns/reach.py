@@ -126,7 +126,7 @@ def _decide(rules: Rules, position: Position, afterstate: bool, effort: Effort) 
     if not any(position):
         text = "a game begins with the empty board, and a drop" + ("" if afterstate else " comes first")
         return Searched(afterstate, () if afterstate else None, text)
-    check_goals(rules, (position,))
+    check_goals(rules, [position])
     if not afterstate:
         game = game_by_filling(rules, position, effort)
         return decide_back(rules, [position], effort) if game is None else Searched(True, game)
