@@ -10,12 +10,11 @@ import pytest
 
 import cached_oracle as oracle
 from conformance.games import daily
-from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.patterns.checking import (
     ENOUGH,
     LemmaCheck,
-    check_rules,
+    check_lemmas,
     explore,
     most_afterstates,
     most_states,
@@ -39,6 +38,12 @@ UNBOUNDED = [(1, 3, 40), (1, 5, 100), (2, 2, 80), (2, 3, 60), (3, 2, 30), (3, 3,
 LARGER_UNBOUNDED = [(2, 3, 140), (3, 3, 30), (2, 4, 40), (1, 7, 120)]
 
 
+def checked(rules: Rules, most_sum: int | None = None) -> tuple[LemmaCheck, ...]:
+    """The checks of a board with a bound on the tiles, or on the sum."""
+    drops = ",".join(str(1 << exponent) for exponent in rules.drops)
+    return check_lemmas(str(rules), drops=drops, most_sum=most_sum)
+
+
 def verdicts(checks: Sequence[LemmaCheck]) -> dict[str, str]:
     return {check.lemma.number: check.verdict for check in checks}
 
@@ -53,7 +58,7 @@ def failing(checks: Sequence[LemmaCheck]) -> list[str]:
 @pytest.mark.parametrize("drops", [(1,), (1, 2)], ids=["2", "2,4"])
 @pytest.mark.parametrize(("rows", "columns"), daily(SMALL, SMALL[:-3]))
 def test_lemmas_hold_without_an_8(rows: int, columns: int, drops: tuple[int, ...]) -> None:
-    checks = check_rules(Rules(rows, columns, drops, 2))
+    checks = checked(Rules(rows, columns, drops, 2))
     assert failing(checks) == []
     assert len(checks) == len(LEMMAS)
 
@@ -61,24 +66,24 @@ def test_lemmas_hold_without_an_8(rows: int, columns: int, drops: tuple[int, ...
 @pytest.mark.slow
 @pytest.mark.parametrize(("rows", "columns"), LARGER)
 def test_lemmas_hold_without_an_8_on_larger_boards(rows: int, columns: int) -> None:
-    assert failing(check_rules(Rules(rows, columns, most=2))) == []
+    assert failing(checked(Rules(rows, columns, most=2))) == []
 
 
 @pytest.mark.parametrize("drops", [(1,), (1, 2)], ids=["2", "2,4"])
 @pytest.mark.parametrize(("rows", "columns", "most_sum"), UNBOUNDED)
 def test_lemmas_hold_up_to_a_sum(rows: int, columns: int, most_sum: int, drops: tuple[int, ...]) -> None:
-    assert failing(check_rules(Rules(rows, columns, drops), most_sum=most_sum)) == []
+    assert failing(checked(Rules(rows, columns, drops), most_sum=most_sum)) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("drops", [(1,), (1, 2)], ids=["2", "2,4"])
 @pytest.mark.parametrize(("rows", "columns", "most_sum"), LARGER_UNBOUNDED)
 def test_lemmas_hold_up_to_a_larger_sum(rows, columns, most_sum, drops) -> None:
-    assert failing(check_rules(Rules(rows, columns, drops), most_sum=most_sum)) == []
+    assert failing(checked(Rules(rows, columns, drops), most_sum=most_sum)) == []
 
 
 def test_every_lemma_but_the_tenth_has_cases_on_small_boards() -> None:
-    found = [verdicts(check_rules(Rules(*size, most=2))).items() for size in ((3, 3), (4, 2))]
+    found = [verdicts(checked(Rules(*size, most=2))).items() for size in ((3, 3), (4, 2))]
     seen = {number for items in found for number, verdict in items if verdict == "holds"}
     assert seen == set(BY_NUMBER) - {"10"}
 
@@ -86,7 +91,7 @@ def test_every_lemma_but_the_tenth_has_cases_on_small_boards() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("rows", "columns"), [(3, 5), (5, 3)])
 def test_the_tenth_has_cases_where_one_side_is_five(rows: int, columns: int) -> None:
-    assert verdicts(check_rules(Rules(rows, columns, most=2)))["10"] == "holds"
+    assert verdicts(checked(Rules(rows, columns, most=2)))["10"] == "holds"
 
 
 # -- the predicates can fail: positions that no game reaches -----------------------------------------
@@ -263,14 +268,6 @@ def test_positions_that_slides_make_are_in_memory_once() -> None:
 # -- the command -------------------------------------------------------------------------------------
 
 
-def test_refusals_of_checks() -> None:
-    with pytest.raises(UsageError, match="leave the convention out"):
-        check_rules(Rules(2, 2, most=2, convention="rows"))
-    for refuse in (lambda: check_rules(Rules(2, 2)), lambda: next(explore(Rules(2, 2)))):
-        with pytest.raises(UsageError, match="bound the tiles, or the sum"):
-            refuse()
-
-
 def test_a_lemma_that_fails_is_shown(monkeypatch, printed) -> None:
     def is_left(_rules: Rules, _position: Position, direction: str) -> bool:
         """All slides are to the left."""
@@ -284,7 +281,7 @@ def test_a_lemma_that_fails_is_shown(monkeypatch, printed) -> None:
 
 def test_progress_is_reported() -> None:
     told = []
-    check_rules(Rules(3, 3, most=2), progress=told.append)
+    check_lemmas("3x3", progress=told.append)
     assert [report.step for report in told][-1] == "done"
     assert told[0].unit == "positions"
     assert all(one.fraction <= other.fraction for one, other in pairwise(told))
@@ -341,5 +338,5 @@ def test_an_exhaustive_search_back_tries_every_choice(monkeypatch: pytest.Monkey
     rules, checkerboard = Rules(3, 3, most=2), (1, 2, 1, 2, 1, 2, 1, 2, 1)
     all_of_them = search_back(rules, [checkerboard])
     monkeypatch.setattr("tilebase.patterns.packed.CHOICES", 1)
-    assert search_back(rules, [checkerboard]).layers == all_of_them.layers
+    assert search_back(rules, [checkerboard]).positions == all_of_them.positions
     assert all_of_them.reachable

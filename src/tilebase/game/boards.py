@@ -368,10 +368,7 @@ class Boards:
     def exponent(self, tile: int) -> int:
         """Return the exponent of a tile, 0 for an empty cell.
 
-        Raises `BoardError` if it is not a power of two.
-
-        The code of x is also the exponent of a tile.  A board of a game with unmergeable tiles cannot
-        hold that tile.
+        Raises `BoardError` if it is not a power of two, or if the game has no such tile beside an x.
         """
         return read_tile(tile, self.x_code)
 

@@ -153,7 +153,12 @@ class Game(Boards):
             masks=mask_cells,
             **numbers,
         )
-        _check(self)
+        _check_fit(self)
+        _check_masks(self)
+        _check_tiles(self)
+        _check_start(self)
+        _check_sums(self)
+        _check_patterns(self)
 
     # -- as a value ----------------------------------------------------------------------
 
@@ -418,16 +423,6 @@ def check_is_game(game: object, *, wide: bool = False) -> None:
 
 
 # -- parameters that do not go together --------------------------------------------------------------
-
-
-def _check(game: Game) -> None:
-    """Raise `GameError` unless the parameters of a game go together."""
-    _check_fit(game)
-    _check_masks(game)
-    _check_tiles(game)
-    _check_start(game)
-    _check_sums(game)
-    _check_patterns(game)
 
 
 def _check_fit(game: Game) -> None:

@@ -122,10 +122,7 @@ def cut(number: Fraction, *, up: bool, digits: int = 15) -> str:
     >>> cut(Fraction(2, 3), up=False, digits=3), cut(Fraction(2, 3), up=True, digits=3)
     ('0.666', '0.667')
     """
-    scaled = number * 10**digits
-    whole = -(-scaled.numerator // scaled.denominator) if up else scaled.numerator // scaled.denominator
-    text = f"{whole:0{digits + 1}d}"
-    return f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")
+    return _fixed(number, digits, UP if up else DOWN).rstrip("0").rstrip(".")
 
 
 def byte_text(count: float) -> str:
@@ -232,13 +229,13 @@ def loss_text(loss: float, unit: Unit, of: float) -> str:
     return f"{power(100 * number, NEAR)} %" if number < SMALL else _percent(number, number, NEAR)
 
 
-def less_text(loss: float, unit: Unit, of: float, minus: str = "-") -> str:
+def less_text(loss: float, unit: Unit, of: float) -> str:
     """Return a loss with a minus sign, for the side of a value.
 
     A negligible one has no sign, and 0 no text.
     """
     text = loss_text(loss, unit, of)
-    return {"0": "", "≈ 0": text}.get(text, minus + text)
+    return {"0": "", "≈ 0": text}.get(text, f"-{text}")
 
 
 def is_mistake(loss: float, of: float) -> bool:

@@ -1,24 +1,9 @@
 """What a value means, and how it is computed from the values that follow it.
 
 An objective says what a win is worth, what each slide or merge adds, and how values are combined over
-spawns.  All objectives share one recurrence (see `small.oracle`): the value of an afterstate is the mean,
-the least or the largest of the values of the states that a spawn leads to, and the value of a state is
-the largest over its slides.
-
-    name         a win is worth   a slide adds    over spawns   type
-    win          1                                mean          rounded
-    loss         0, a loss -1                     mean          rounded
-    lower        1                                mean          a bound from below
-    upper        1                                mean          a bound from above
-    guaranteed   1                                least         exact, Boolean
-    score                         tiles made      mean          rounded
-    merges                        merges          mean          rounded
-    moves                         1               mean          rounded
-    largest      the largest tile at the end      mean          rounded
-    survival                      1               least         exact
-    longest                       1               largest       exact
-    highest                       tiles made      largest       exact
-    fewest       0, a loss -2**30 -1              largest       exact
+spawns: `MEANINGS` is the table of all.  They share one recurrence (see `small.oracle`): the value of an
+afterstate is the mean, the least or the largest of the values of the states that a spawn leads to, and the
+value of a state is the largest over its slides.
 
 `lower` and `upper` are proved: they are computed with fixed-point integers and exact rational
 probabilities, and each step is rounded down or up.  Objectives computed with floats are rounded in each step;

@@ -18,7 +18,7 @@ Checkerboards:
 
 Any board, and short games:
 
-* `searching`: what a search may use, until when, and its seed; a search breadth first.
+* `searching`: what a search may use, until when, and its seed; what it finds; a search breadth first.
 * `packed`: searches from positions back to the empty board, and from a position on to a full board.
 * `filling`: games that fill a board with 2s and 4s, and boards that a few drops more make.
 * `reach`: whether a given board can be reached, and by which moves.

@@ -36,7 +36,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding
 from tilebase.game.notation import count_of
 from tilebase.patterns.moves import Played, carried, moves_between, moves_text, parse_moves, with_drops
-from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
+from tilebase.patterns.rules import Drop, Move, Position, Rules, checkerboard_position, parse_rules
 from tilebase.patterns.searching import ANY, Effort, find_path
 from tilebase.patterns.tallies import BitRows, Rows, mirrored
 from tilebase.runtime.resources import Use
@@ -103,16 +103,6 @@ class Checkerboard(Played):
     def asked(self) -> tuple[Finding, ...]:
         """Return whether play reaches the checkerboard."""
         return self.found(f"whether play reaches {self.name}", *VERDICTS[self.reachable])
-
-
-def checkerboard_position(rules: Rules, colouring: int) -> Position:
-    """Return the checkerboard with this tile in the upper left corner.
-
-    >>> checkerboard_position(Rules(2, 3), 4)
-    (2, 1, 2, 1, 2, 1)
-    """
-    cells = (divmod(cell, rules.columns) for cell in range(rules.cells))
-    return tuple(1 + (row + column + colouring // 2 - 1) % 2 for row, column in cells)
 
 
 def checkerboard(
@@ -279,8 +269,8 @@ def find_sequence(rules: Rules, colouring: int, effort: Effort = ANY) -> tuple[M
     def step(state: Rows) -> Iterable[Rows]:
         return (found for after in board.slides(state) for found in board.every_drop(after))
 
-    first, goals = board.every_drop(board.empty), [board.checkerboard(colouring)]
-    path = find_path(first, goals, step, effort, MOST_POSITIONS)
+    goal = board.rows_of(checkerboard_position(rules, colouring))
+    path = find_path(board.every_drop(board.empty), [goal], step, effort, MOST_POSITIONS)
     if path is None:
         return None
     states = [tuple(tile for row in state for tile in board.decode(row)) for state in path]
@@ -343,7 +333,6 @@ def two_columns(rows: int, colouring: int) -> str:
     >>> two_columns(4, 4)
     'RRDRLDRRDRL'
     """
-    _check(rows, colouring)
     upper = ("RR", "RL") if colouring == 2 else ("RL", "RR")
     return "D".join(upper[(rows - 1 - made) % 2] for made in range(rows))
 
@@ -357,9 +346,6 @@ def two_rows(columns: int, colouring: int) -> str:
     >>> two_rows(4, 2), two_rows(5, 2)
     ('DURDUDUUDUU', 'DURDURDDUDDUDD')
     """
-    _check(columns, colouring)
-    if columns < 2:
-        raise UsageError("two rows of one cell are a line: use one_row(2, colouring), mirrored")
     half = columns // 2
     if columns % 2 and colouring == 2:
         return "DUR" * half + "DDU" * half + "DD"
@@ -369,14 +355,12 @@ def two_rows(columns: int, colouring: int) -> str:
 
 
 def three_rows(columns: int) -> tuple[Move, ...]:
-    """Moves that fill a board with three rows and an odd number of columns, with 2s in the corners.
+    """Moves that fill a board with three rows and an odd number of columns from 3, with 2s in the corners.
 
     First two columns 0,2,4 are made.  Then a round of nine slides makes two columns of the checkerboard, and
     moves the two columns to the right of them, until one empty column is left.  Last, the three columns at
     the right are completed.
     """
-    if columns < 3 or not columns % 2:
-        raise UsageError(f"three rows of {columns} cells: the number of columns has to be odd, and 3 or more")
     last = columns
     moves = "(1,1)D(1,1)D(1,1)D(1,2)D(1,2)D(2,2)"
     for k in range(0, columns - 3, 2):
@@ -396,8 +380,7 @@ def row_by_row(rows: int, columns: int, colouring: int) -> tuple[Move, ...]:
     >>> moves_text(Rules(2, 2, (1, 2)), row_by_row(2, 2, 2))
     '(1,1)R(1,1)=4D(1,1)=4R(1,1)'
     """
-    _check(rows, colouring)
-    _check(columns, colouring)
+    goal = checkerboard_position(Rules(rows, columns), colouring)
     moves: list[Move] = []
     for made in range(rows):
         # The full rows are at the upper side after an even number of slides along the columns.
@@ -405,8 +388,7 @@ def row_by_row(rows: int, columns: int, colouring: int) -> tuple[Move, ...]:
             (rows - 1 - made, rows // 2 - (made + 1) // 2) if made % 2 else (made, (rows + made) // 2)
         )
         for column in range(columns - 1, -1, -1):
-            exponent = 1 + (final + column + colouring // 2 - 1) % 2
-            moves += [Drop(row * columns, exponent), "R" if column else "DU"[made % 2]]
+            moves += [Drop(row * columns, goal[final * columns + column]), "R" if column else "DU"[made % 2]]
     return tuple(moves[:-1])
 
 
@@ -418,10 +400,3 @@ def mirror(rules: Rules, moves: tuple[Move, ...]) -> tuple[Move, ...]:
     """
     to = [cell % rules.columns * rules.rows + cell // rules.columns for cell in range(rules.cells)]
     return tuple(carried(rules, moves, to, Rules(rules.columns, rules.rows)))
-
-
-def _check(length: int, colouring: int) -> None:
-    if length < 1 or colouring not in (2, 4):
-        raise UsageError(
-            f"{length} rows or columns with {colouring} in the corner: lengths are 1 or more, tiles 2 or 4"
-        )

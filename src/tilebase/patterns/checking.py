@@ -7,11 +7,11 @@ what is said of a layer is said of each of its positions.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Unpack
+from typing import Any, Unpack, get_args
 
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import Finding
@@ -69,13 +69,22 @@ def explore(rules: Rules, *, most_sum: int | None = None, directions: str = "UDL
     """Yield the layers of all positions that can be reached from the empty board, by ascending sum.
 
     With `directions`, only these slides are made.  Drops that lead to a sum above `most_sum` are left out;
-    without this bound, `rules.most` must bound the tiles.  Raises `UsageError` if neither does.
+    without this bound, `rules.most` must bound the tiles, or the layers have no end.
 
     >>> [len(layer.states) for layer in explore(Rules(1, 3, most=2))]
     [0, 3, 3, 4, 3, 2]
     """
-    check_bounded(rules, most_sum)
-    coming: dict[int, _Coming] = {0: _Coming()}
+    coming = defaultdict(_Coming, {0: _Coming()})
+
+    def drop_everywhere(position: Position, total: int) -> str:
+        """Add what each drop makes to the layers to come; return the slides that are possible after some."""
+        following = ""
+        for new, after in rules.spawns(position):
+            larger = total + (1 << new.exponent)
+            if most_sum is None or larger <= most_sum:
+                following += "".join(coming[larger].add(rules, after, directions))
+        return _in_order(following)
+
     total = 0
     while coming:
         states = coming.pop(total, _Coming()).states
@@ -83,18 +92,9 @@ def explore(rules: Rules, *, most_sum: int | None = None, directions: str = "UDL
         for slides in states.values():
             for direction, after in slides.items():
                 made[after] = made.get(after, "") + direction
-        afterstates = {
-            after: (_in_order(by), _drop_everywhere(rules, after, total, coming, most_sum, directions))
-            for after, by in made.items()
-        }
+        afterstates = {after: (_in_order(by), drop_everywhere(after, total)) for after, by in made.items()}
         yield Layer(total, states, afterstates)
         total += 2
-
-
-def check_bounded(rules: Rules, most_sum: int | None) -> None:
-    """Raise `UsageError` if neither the tiles nor the sum are bounded: then the positions have no end."""
-    if rules.most is None and most_sum is None:
-        raise UsageError("positions without a bound cannot be listed: bound the tiles, or the sum")
 
 
 class _Coming:
@@ -115,26 +115,6 @@ class _Coming:
             known = {way: self.slid.setdefault(found, found) for way, found in slides if found is not None}
             self.states[position] = known
         return known
-
-
-def _drop_everywhere(
-    rules: Rules,
-    position: Position,
-    total: int,
-    coming: dict[int, _Coming],
-    most_sum: int | None,
-    directions: str,
-) -> str:
-    """Add what each drop makes to the layers to come; return the slides that are possible after some drop."""
-    following = ""
-    for new, after in rules.spawns(position):
-        larger = total + (1 << new.exponent)
-        if most_sum is not None and larger > most_sum:
-            continue
-        if larger not in coming:
-            coming[larger] = _Coming()
-        following += "".join(coming[larger].add(rules, after, directions))
-    return _in_order(following)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -295,28 +275,30 @@ def check_lemmas(
     ['10', '11a', '11b', '12', '13']
     """
     rules = parse_rules(size, drops=drops, most=2 if most_sum is None else None)
-    return check_rules(rules, most_sum=most_sum, **use)
-
-
-def check_rules(rules: Rules, *, most_sum: int | None = None, **use: Unpack[Use]) -> tuple[LemmaCheck, ...]:
-    """Check the same of any rules without a convention: the lemmas are about drops on any empty cell."""
     allowed, bound = Allowance.of(**use), _check_request(rules, most_sum)
-    tallies = [_Tally(rules, lemma) for lemma in LEMMAS]
-    by_about: dict[About, list[_Tally]] = {}
-    for tally in tallies:
-        if tally.stated:
-            by_about.setdefault(tally.lemma.about, []).append(tally)
+    stated = [lemma for lemma in LEMMAS if lemma.is_about(rules)]
+    by_about = {about: [lemma for lemma in stated if lemma.about == about] for about in get_args(About)}
+    checked: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    first: dict[str, str] = {}
     for about, arguments in _occasions(rules, most_sum, bound, Pace(allowed.progress, "positions")):
-        for tally in by_about.get(about, ()):
-            tally.see(arguments)
-    return tuple(tally.result() for tally in tallies)
+        for lemma in by_about[about]:
+            if lemma.applies(rules, *arguments):
+                checked[lemma.number] += 1
+                if not lemma.holds(rules, *arguments):
+                    failed[lemma.number] += 1
+                    first.setdefault(lemma.number, occasion_text(rules, about, arguments))
+    return tuple(
+        LemmaCheck(
+            lemma, lemma.title_for(rules), lemma in stated,
+            checked[lemma.number], failed[lemma.number], first.get(lemma.number, ""),
+        )
+        for lemma in LEMMAS
+    )  # fmt: skip
 
 
 def _check_request(rules: Rules, most_sum: int | None) -> Counter[int]:
     """Return the bound on positions after a slide, by sum.  Raises what `check_lemmas` raises."""
-    if rules.convention is not None:
-        raise UsageError("the lemmas are about drops on any empty cell: leave the convention out")
-    check_bounded(rules, most_sum)
     if most_sum is not None and not 2 <= most_sum <= MOST_SUM:
         raise UsageError(f"a sum of {most_sum:,} is not possible here: give one from 2 to {MOST_SUM:,}")
     bound = most_afterstates(rules, most_sum)
@@ -339,28 +321,6 @@ def _check_memory(rules: Rules, bound: Counter[int]) -> None:
             f"{rules.cells:,} cells each, and this check holds them in memory: at most "
             f"{MOST_CELLS_LISTED:,} cells together are possible; choose a smaller board or a smaller sum"
         )
-
-
-class _Tally:
-    """What was found about one lemma so far."""
-
-    def __init__(self, rules: Rules, lemma: Lemma) -> None:
-        self.rules, self.lemma, self.stated = rules, lemma, lemma.is_about(rules)
-        self.checked = self.failures = 0
-        self.first = ""
-
-    def see(self, arguments: tuple[Any, ...]) -> None:
-        """Check the lemma on one occasion."""
-        if not self.lemma.applies(self.rules, *arguments):
-            return
-        self.checked += 1
-        if not self.lemma.holds(self.rules, *arguments):
-            self.failures += 1
-            self.first = self.first or occasion_text(self.rules, self.lemma.about, arguments)
-
-    def result(self) -> LemmaCheck:
-        title = self.lemma.title_for(self.rules)
-        return LemmaCheck(self.lemma, title, self.stated, self.checked, self.failures, self.first)
 
 
 def occasion_text(rules: Rules, about: About, arguments: tuple[Any, ...]) -> str:

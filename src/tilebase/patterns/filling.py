@@ -6,8 +6,8 @@ rows are left.  A forward search of bounded width fills them; it sees one comple
 lies deeper never moves.  Boards with two odd sides are filled by that search alone.
 
 On one row, a slide puts all empty cells on one side.  So a drop is always at an end of the tiles, and only
-their order counts, whatever the length of the row.  `longest_line` lists every order that occurs: none has
-more than four tiles.  So a row of five or more cells is never full.
+their order counts, whatever the length of the row.  A test lists every order that occurs: none has more than
+four tiles (`LONGEST_LINE`).  So a row of five or more cells is never full.
 
 `game_by_filling` makes a full board with a few 8s of a filled one, by a few drops more.  Edixhoven's figures
 7 and 8 (section 4.4) are such boards: a checkerboard with a wrong cell in a corner, and an end position with
@@ -19,21 +19,23 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import Unpack
 
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import ResourceError
 from tilebase.game.findings import VERDICTS, Finding
 from tilebase.patterns.checkerboards import mirror
 from tilebase.patterns.moves import Played, carried, moves_between, replay
-from tilebase.patterns.packed import Aim, Onward, search_on
-from tilebase.patterns.rules import Drop, Move, Position, Rules, drops_made, parse_rules, push
-from tilebase.patterns.searching import Effort, find_path
+from tilebase.patterns.packed import Aim, search_on
+from tilebase.patterns.rules import Drop, Move, Position, Rules, drops_made, parse_rules
+from tilebase.patterns.searching import Effort, Searched, find_path
+from tilebase.patterns.tallies import mirrored
 from tilebase.runtime.resources import Use
 
 WIDTHS = (2000, 10_000, 40_000, 160_000)
 """How many positions of each layer the searches keep, one search after the other."""
+LONGEST_LINE = 4
+"""The most tiles on one line if only 2s are dropped and no 8 is ever made."""
 MOST_SIDE = 12
 LEAST_CELLS = 30
 """On smaller boards the search back decides."""
@@ -98,27 +100,34 @@ def fill_board(size: str, *, seed: int = 1, seconds: float = math.inf, **use: Un
 
 def fill(rules: Rules, effort: Effort) -> Filled:
     """Fill a board of these rules, as `fill_board` does."""
-    rows, columns = rules.rows, rules.columns
-    if min(rows, columns) > 1:
-        check_sides(rules)
     began = time.perf_counter()
+    found = _fill(rules, effort)
+    spent = time.perf_counter() - began
+    return Filled(rules, found.reachable, found.moves, found.reason, found.positions, spent)
+
+
+def _fill(rules: Rules, effort: Effort) -> Searched:
     if rules.cells == 1:
-        return Filled(rules, True, (Drop(0),), "", 0, time.perf_counter() - began)
-    if min(rows, columns) == 1 and rules.cells > longest_line():
-        reason = f"on one line, never more than {longest_line()} tiles are 2s and 4s without an 8"
-        return Filled(rules, False, None, reason, 0, time.perf_counter() - began)
-    kept, stopped = 0, ""
+        return Searched(True, (Drop(0),))
+    if min(rules.rows, rules.columns) > 1:
+        check_sides(rules)
+    elif rules.cells > LONGEST_LINE:
+        reason = f"on one line, never more than {LONGEST_LINE} tiles are 2s and 4s without an 8"
+        return Searched(False, None, reason)
+    built = best_built(rules)
+    length = built.columns
+    free = min(max(length // 2, 2), built.rows) if length % 2 == 0 else built.rows
+    kept = 0
     for width in WIDTHS:
-        found, moves = _attempt(rows, columns, width, effort)
+        found = finish(built, free, 2, None, width, effort)
         kept += found.positions
-        stopped = found.reason
-        if moves is not None:
+        if found.moves is not None:
+            moves = found.moves if built == rules else mirror(built, found.moves)
             replay(rules, moves)
-            return Filled(rules, True, moves, "", kept, time.perf_counter() - began)
-        if stopped:
-            break
-    reason = stopped or f"no game is among {WIDTHS[-1]:,} positions of each layer"
-    return Filled(rules, None, None, reason, kept, time.perf_counter() - began)
+            return Searched(True, moves, "", kept)
+        if found.reason:
+            return Searched(None, None, found.reason, kept)
+    return Searched(None, None, f"no game is among {WIDTHS[-1]:,} positions of each layer", kept)
 
 
 def check_sides(rules: Rules) -> None:
@@ -129,59 +138,26 @@ def check_sides(rules: Rules) -> None:
         )
 
 
-def _attempt(rows: int, columns: int, width: int, effort: Effort) -> tuple[Onward, tuple[Move, ...] | None]:
-    flipped = should_flip(rows, columns)
-    height, length = (columns, rows) if flipped else (rows, columns)
-    free = min(max(length // 2, 2), height) if length % 2 == 0 else height
-    found, moves = finish(height, length, free, 2, None, width, effort)
-    if moves is not None and flipped:
-        moves = mirror(Rules(height, length), moves)
-    return found, moves
+def best_built(rules: Rules) -> Rules:
+    """Return the rules of the board, mirrored if its columns are better built as rows.
 
-
-def should_flip(rows: int, columns: int) -> bool:
-    """Tell whether rows of a board are better built as columns: their length must be even, and short."""
-    return (columns % 2, columns) > (rows % 2, rows)
-
-
-@lru_cache
-def longest_line() -> int:
-    """Return the most tiles on one line if only 2s are dropped and no 8 is ever made.
-
-    Lists every order of tiles that a drop at either end and a slide can make, even if on some line that slide
-    would move nothing.
+    The length of rows must be even, and short.
     """
-    found: set[Position] = {(1,)}
-    waiting: list[Position] = [(1,)]
-    while waiting:
-        line = waiting.pop()
-        for sight in (line, line[::-1]):
-            pushed = push(sight, 2)
-            if pushed is not None:
-                tiles = tuple(value for value in pushed if value)
-                new = {(*tiles, 1), (1, *tiles)} - found
-                found |= new
-                waiting += new
-    return max(map(len, found))
+    flipped = (rules.columns % 2, rules.columns) > (rules.rows % 2, rules.rows)
+    return mirrored(rules) if flipped else rules
 
 
 # -- rows, and what is above them ---------------------------------------------------------------------
 
 
 def finish(
-    rows: int,
-    columns: int,
-    free: int,
-    largest: int,
-    drops: int | None,
-    width: int,
-    effort: Effort,
-    most: int = 1 << 20,
-) -> tuple[Onward, tuple[Move, ...] | None]:
+    rules: Rules, free: int, largest: int, drops: int | None, width: int, effort: Effort, most: int = 1 << 20
+) -> Searched:
     """Build complete rows but for the highest `free` ones, and search for the rest of the game.
 
     `largest`, `most` and `drops` are those of `Aim`, `drops` counted for the whole board.
     """
+    rows, columns = rules.rows, rules.columns
     built = list(complete_rows(rows, columns, rows - free))
     below = replay(Rules(rows, columns, most=2), built)[-1]
     small = Rules(min(free + 1, rows), columns)  # what the search sees
@@ -189,7 +165,7 @@ def finish(
     kept = frozenset(range(free * columns, small.cells))
     aim = Aim(start, kept, largest, most, None if drops is None else drops - deeper)
     found = search_on(small, aim, effort, width=width)
-    return found, None if found.moves is None else (*built, *found.moves)
+    return found if found.moves is None else replace(found, moves=(*built, *found.moves))
 
 
 def complete_rows(rows: int, columns: int, number: int) -> Iterator[Move]:
@@ -201,8 +177,6 @@ def complete_rows(rows: int, columns: int, number: int) -> Iterator[Move]:
     >>> rules.text(replay(rules, tuple(complete_rows(3, 4, 2)))[-1])
     '0,0,0,0/2,4,2,4/4,2,4,2'
     """
-    if number and (columns % 2 or not 0 < number < rows):
-        raise UsageError("complete rows are built on an even number of columns, below one free row")
     for k in range(number):
         moves = row_moves(rows - 1 - k, columns)
         sideways = [row * columns + columns - 1 - column for row in range(rows) for column in range(columns)]

@@ -28,7 +28,16 @@ from itertools import combinations, pairwise
 from typing import Literal
 
 from tilebase.errors import UsageError
-from tilebase.patterns.rules import DIRECTIONS, Drop, Position, Rules, drop, pull, push
+from tilebase.patterns.rules import (
+    DIRECTIONS,
+    Drop,
+    Position,
+    Rules,
+    checkerboard_position,
+    drop,
+    pull,
+    push,
+)
 
 About = Literal["position", "afterstate", "following", "drop", "axis", "line"]
 MOST_LENGTH = 30
@@ -302,12 +311,7 @@ def is_checkerboard(rules: Rules, position: Position) -> bool:
     >>> is_checkerboard(Rules(2, 2), (1, 2, 2, 1)), is_checkerboard(Rules(2, 2), (1, 2, 1, 2))
     (True, False)
     """
-    if not 0 < position[0] < 3:
-        return False
-    return all(
-        value == (position[0] if sum(divmod(cell, rules.columns)) % 2 == 0 else 3 - position[0])
-        for cell, value in enumerate(position)
-    )
+    return position in (checkerboard_position(rules, 2), checkerboard_position(rules, 4))
 
 
 def alternating_line_sources(length: int) -> frozenset[Position]:

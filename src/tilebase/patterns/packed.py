@@ -18,7 +18,7 @@ number of complete rows below.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,11 +27,11 @@ import numpy.typing as npt
 from tilebase._kernels import onward, unslide
 from tilebase._kernels.arguments import Numbers, Words
 from tilebase._kernels.packed import packed
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import ResourceError
 from tilebase.game.notation import count_of, tile_text
 from tilebase.patterns.moves import carried, replay
 from tilebase.patterns.rules import DIRECTIONS, Drop, Move, Position, Rules, drops_made
-from tilebase.patterns.searching import ANY, Effort
+from tilebase.patterns.searching import ANY, Effort, Searched
 from tilebase.runtime.progress import Pace
 
 MOST_CODES = 1 << 24
@@ -61,8 +61,6 @@ class _Layers(ABC):
         The positions that were kept of each layer so far.
     done:
         How many of them a step was made from.
-    exhaustive:
-        Whether no position was left out.
     reason:
         Why the search was given up, or an empty text.
     """
@@ -75,7 +73,7 @@ class _Layers(ABC):
         self.kept: dict[int, Words] = {}
         self.tables: dict[int, Table] = {}  # the layers that are not complete yet
         self.pace = Pace(effort.progress, "positions")
-        self.done, self.exhaustive, self.reason = 0, True, ""
+        self.done, self.reason = 0, ""
 
     @abstractmethod
     def _next(self, layer: int) -> list[int]:
@@ -100,7 +98,7 @@ class _Layers(ABC):
             table.add(self.pack(begun.pop(layer, [])))
             keys = table.keys()
             if self.width is not None and len(keys) > self.width:
-                keys, self.exhaustive = self._choose(keys, self.width), False
+                keys = self._choose(keys, self.width)
             self.kept[layer] = keys
             yield layer
             if len(keys):
@@ -174,44 +172,9 @@ class Table:
 # -- back --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Backward:
-    """What a search found.
-
-    Attributes
-    ----------
-    reachable:
-        Whether a goal can be reached, with the player to move; None if the search did not decide it.
-    moves:
-        A game that ends with one of the goals.
-    layers:
-        How many positions the search kept, by half their tile sum: the drops of 2s that make it.
-    exhaustive:
-        Whether the layers have every position from which a goal can be reached, one of each set of symmetric
-        ones.  (Positions that have nothing before them are left out.)
-    reason:
-        Why it is not decided.
-    """
-
-    reachable: bool | None
-    moves: tuple[Move, ...] | None
-    layers: dict[int, int]
-    exhaustive: bool
-    reason: str
-
-    @property
-    def positions(self) -> int:
-        """The number of positions that were kept."""
-        return sum(self.layers.values())
-
-
 def search_back(
-    rules: Rules,
-    goals: Iterable[Position],
-    effort: Effort = ANY,
-    *,
-    width: int | None = None,
-) -> Backward:
+    rules: Rules, goals: list[Position], effort: Effort = ANY, *, width: int | None = None
+) -> Searched:
     """Decide whether one of some positions can be reached, and find a game that ends with it.
 
     Parameters
@@ -219,7 +182,7 @@ def search_back(
     rules:
         The game; drops may be on any empty cell.
     goals:
-        Positions with the player to move.
+        Positions with the player to move and with a tile; at least one.
     effort:
         The memory for the layers, the time after which the search stops, and the seed of a narrow search.
     width:
@@ -227,8 +190,6 @@ def search_back(
 
     Raises
     ------
-    UsageError
-        If the game is deterministic, or a goal does not fit the board.
     ResourceError
         If the lines have too many contents for their tables.
 
@@ -239,24 +200,22 @@ def search_back(
     >>> search_back(rules, [(4, 4, 4, 4)]).reachable
     False
     """
-    ends = tuple(goals)
-    boards = make_boards(rules, check_goals(rules, ends))
-    return _Back(rules, ends, boards, width, MANY_LEAVES, effort).run()
+    boards = make_boards(rules, check_goals(rules, goals))
+    return _Back(rules, goals, boards, width, MANY_LEAVES, effort).run()
 
 
-def decide_back(rules: Rules, goals: Iterable[Position], effort: Effort = ANY) -> Backward:
+def decide_back(rules: Rules, goals: list[Position], effort: Effort = ANY) -> Searched:
     """Decide as `search_back`, with narrow searches first, which find most games, and then an exhaustive one.
 
     The result is that of the last search that was made.
     """
-    ends = tuple(goals)
-    base = check_goals(rules, ends)
-    found = Backward(None, None, {}, False, TIME_OUT)
+    base = check_goals(rules, goals)
+    found = Searched(None, None, TIME_OUT)
     if effort.left < 0:
         return found
     boards = make_boards(rules, base)
     for width in (*WIDTHS, None):
-        found = _Back(rules, ends, boards, width, LEAVES, effort).run()
+        found = _Back(rules, goals, boards, width, LEAVES, effort).run()
         if found.reachable is not None or effort.left < 0:
             break
     return found
@@ -266,14 +225,14 @@ class _Back(_Layers):
     """A search back from goals: the keys of a layer are states after a drop."""
 
     def __init__(
-        self, rules: Rules, goals: tuple[Position, ...], boards: unslide.Boards, width: int | None,
-        leaves: int, effort: Effort,
+        self, rules: Rules, goals: list[Position], boards: unslide.Boards, width: int | None, leaves: int,
+        effort: Effort,
     ) -> None:  # fmt: skip
         super().__init__(rules, boards, width, effort)
         self.goals = goals
         self.leaves, self.choices = (0, 0) if width is None else (leaves, CHOICES)
 
-    def run(self) -> Backward:
+    def run(self) -> Searched:
         """Go back until a layer is empty, a first position of a game is found, or the search is given up."""
         ends: dict[int, list[Position]] = {}
         for goal in self.goals:
@@ -281,14 +240,18 @@ class _Back(_Layers):
         for layer in self.layers(range(max(ends), 0, -1), ends):
             if layer <= self.rules.drops[-1] and self._firsts(layer):
                 break
-        begun = [layer for layer in (1, 2) if self._firsts(layer)]
-        exhaustive = self.width is None and not self.reason
-        reachable = bool(begun) if begun or exhaustive else None
-        if reachable is None and not self.reason:
-            self.reason = f"no game was found among {self.width:,} positions of each layer"
-        moves = self._game(begun[0]) if begun else None
-        layers = {layer: len(keys) for layer, keys in self.kept.items() if len(keys)}
-        return Backward(reachable, moves, layers, exhaustive, self.reason)
+        positions = sum(map(len, self.kept.values()))
+        begun = self._firsts(1) or self._firsts(2)
+        if begun:
+            return Searched(True, self._game(begun[0]), "", positions)
+        if self.reason:
+            return Searched(None, None, self.reason, positions)
+        if self.width is not None:
+            reason = f"no game was found among {self.width:,} positions of each layer"
+            return Searched(None, None, reason, positions)
+        listed = count_of(positions, "position")
+        reason = f"every position that could lead to it was listed, {listed}: none begins a game"
+        return Searched(False, None, reason, positions)
 
     def _next(self, layer: int) -> list[int]:
         return [layer - (1 << exponent >> 1) for exponent in self.rules.drops]
@@ -311,10 +274,9 @@ class _Back(_Layers):
         firsts = [after for new, after in self.rules.spawns(self.rules.empty) if new.exponent == units]
         return [after for after, known in zip(firsts, self._are_kept(firsts, units), strict=True) if known]
 
-    def _game(self, units: int) -> tuple[Move, ...]:
-        """Return a game through the layers to a goal."""
-        state = self._firsts(units)[0]
-        found: list[Move] = [Drop(state.index(units), units)]
+    def _game(self, state: Position) -> tuple[Move, ...]:
+        """Return a game through the layers from its first position to a goal."""
+        found: list[Move] = [Drop(state.index(max(state)), max(state))]
         goals = {self.rules.canonical(goal) for goal in self.goals}
         while self.rules.canonical(state) not in goals:
             slide, new, state = next(self._on(state))
@@ -379,30 +341,11 @@ class Aim:
     drops: int | None = None
 
 
-@dataclass(frozen=True)
-class Onward:
-    """What a forward search found.
+def search_on(rules: Rules, aim: Aim, effort: Effort = ANY, *, width: int) -> Searched:
+    """Look for a game from a position to an aim, keeping at most `width` positions of each layer.
 
-    Attributes
-    ----------
-    moves:
-        The moves from the start on; None if no game was found.
-    exhaustive:
-        Whether no position was left out.
-    positions:
-        How many positions it kept.
-    reason:
-        Why the search was given up, or an empty text.
+    The moves that are found begin with the drop after the position.  If there are none, nothing is proved.
     """
-
-    moves: tuple[Move, ...] | None
-    exhaustive: bool
-    positions: int
-    reason: str = ""
-
-
-def search_on(rules: Rules, aim: Aim, effort: Effort = ANY, *, width: int) -> Onward:
-    """Look for a game from a position to an aim, keeping at most `width` positions of each layer."""
     return _On(rules, aim, width, effort).run()
 
 
@@ -420,7 +363,7 @@ class _On(_Layers):
             self.fixed[cell] = aim.start[cell]
         self.goal = np.zeros(self.words, dtype=np.uint64)  # the last position, once one is found
 
-    def run(self) -> Onward:
+    def run(self) -> Searched:
         """Go on until a goal is found, a layer is empty, or the search is given up."""
         first = drops_made(self.aim.start) + 1
         last = self.rules.cells << (self.aim.largest - 1) if self.aim.drops is None else self.aim.drops
@@ -428,11 +371,11 @@ class _On(_Layers):
         for layer in self.layers(range(first, last + 1), begun):
             if self.goal.any() and (not self.dead or layer == last):
                 before = [self.kept[number] for number in range(layer - 1, first - 1, -1)]
-                return Onward(self._game(before), self.exhaustive, self.done)
+                return Searched(True, self._game(before), "", self.done)
             if layer == last:
                 break
             self.goal[:] = 0
-        return Onward(None, self.exhaustive and not self.reason, self.done, self.reason)
+        return Searched(None, None, self.reason, self.done)
 
     def _next(self, layer: int) -> list[int]:
         return [layer + 1]
@@ -473,18 +416,11 @@ class _On(_Layers):
 # -- the arguments of the kernels ---------------------------------------------------------------------
 
 
-def check_goals(rules: Rules, goals: tuple[Position, ...]) -> int:
+def check_goals(rules: Rules, goals: list[Position]) -> int:
     """Return how many values a cell may have in a search for these goals.
 
-    Raises `UsageError` or `ResourceError` unless there is such a search.
+    Raises `ResourceError` if the tables of such a search would be too large.
     """
-    if rules.convention is not None:
-        raise UsageError("the search back is for drops on any empty cell")
-    if not goals:
-        raise UsageError("no position is given to search for")
-    for goal in goals:
-        if len(goal) != rules.cells or min(goal) < 0 or not any(goal):
-            raise UsageError(f"a position of {rules} has {rules.cells} cells, and a tile")
     side = max(rules.rows, rules.columns)
     largest = max(*rules.drops, *(max(goal) for goal in goals))
     if side > MOST_SIDE or largest > MOST_VALUE or (largest + 1) ** side > MOST_CODES:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Unpack
 
 from tilebase.errors import BoardError
@@ -18,9 +18,9 @@ from tilebase.game.findings import VERDICTS, Finding
 from tilebase.game.notation import count_of, read_cells, tile_text, written
 from tilebase.patterns.filling import game_by_filling
 from tilebase.patterns.moves import Played, replay
-from tilebase.patterns.packed import Backward, check_goals, decide_back
+from tilebase.patterns.packed import check_goals, decide_back
 from tilebase.patterns.rules import Move, Position, Rules, before_slides, parse_drops
-from tilebase.patterns.searching import Effort
+from tilebase.patterns.searching import Effort, Searched
 from tilebase.runtime.resources import Use
 
 
@@ -111,34 +111,34 @@ def reach(
     rules, position = parse_position(board, parse_drops(drops))
     effort = Effort.within(seconds, seed, **use)
     began = time.perf_counter()
+    found = _decide(rules, position, afterstate, effort)
+    spent = time.perf_counter() - began
+    return Reach(
+        rules, position, afterstate, found.reachable, found.moves, found.reason, found.positions, spent
+    )
+
+
+def _decide(rules: Rules, position: Position, afterstate: bool, effort: Effort) -> Searched:
+    """Return the answer of `reach`."""
     reason = crowded(rules, position)
     if reason:
-        return Reach(rules, position, afterstate, False, None, reason, 0, time.perf_counter() - began)
+        return Searched(False, None, reason)
     if not any(position):
         text = "a game begins with the empty board, and a drop" + ("" if afterstate else " comes first")
-        return Reach(rules, position, afterstate, afterstate, () if afterstate else None, text, 0, 0.0)
-    check_goals(rules, (position,))
-    game = None if afterstate else game_by_filling(rules, position, effort)
-    if game is not None:
-        return Reach(rules, position, False, True, game, "", 0, time.perf_counter() - began)
-    goals = before_slides(rules, position) if afterstate else [position]
-    found = decide_back(rules, goals, effort) if goals else None
-    return _result(rules, position, afterstate, found, time.perf_counter() - began)
-
-
-def _result(
-    rules: Rules, position: Position, afterstate: bool, found: Backward | None, spent: float
-) -> Reach:
-    if found is None:
-        return Reach(rules, position, afterstate, False, None, "no slide makes it", 0, spent)
-    moves, reason = found.moves, found.reason
-    if found.reachable is False:
-        listed = count_of(found.positions, "position")
-        reason = f"every position that could lead to it was listed, {listed}: none begins a game"
-    if moves is not None and afterstate:
-        state = replay(rules, moves)[-1]
-        moves = (*moves, next(slide for slide, after in rules.slides(state) if after == position))
-    return Reach(rules, position, afterstate, found.reachable, moves, reason, found.positions, spent)
+        return Searched(afterstate, () if afterstate else None, text)
+    check_goals(rules, [position])
+    if not afterstate:
+        game = game_by_filling(rules, position, effort)
+        return decide_back(rules, [position], effort) if game is None else Searched(True, game)
+    goals = before_slides(rules, position)
+    if not goals:
+        return Searched(False, None, "no slide makes it")
+    found = decide_back(rules, goals, effort)
+    if found.moves is None:
+        return found
+    state = replay(rules, found.moves)[-1]
+    last = next(slide for slide, after in rules.slides(state) if after == position)
+    return replace(found, moves=(*found.moves, last))
 
 
 def parse_position(text: str, drops: tuple[int, ...]) -> tuple[Rules, Position]:

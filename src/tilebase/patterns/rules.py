@@ -72,10 +72,6 @@ class Rules:
                 f"a board of {self.rows}x{self.columns} has {self.cells:,} cells: from 1 to "
                 f"{MOST_CELLS:,} are possible"
             )
-        if self.drops not in ((1,), (1, 2)):
-            raise UsageError("new tiles are 2s, or 2s and 4s")
-        if self.convention not in (None, *CONVENTIONS):
-            raise UsageError(f"convention {self.convention!r} does not exist: choose rows or columns")
 
     @cached_property
     def grid(self) -> Grid:
@@ -239,6 +235,17 @@ def push(line: Position, most: int | None = None) -> Position | None:
         if merges and most is not None and pushed[-1] > most:
             return None
     return tuple(pushed) + (0,) * (len(line) - len(pushed))
+
+
+@lru_cache
+def checkerboard_position(rules: Rules, colouring: int) -> Position:
+    """Return the checkerboard of 2s and 4s with this tile, 2 or 4, in the upper left corner.
+
+    >>> checkerboard_position(Rules(2, 3), 4)
+    (2, 1, 2, 1, 2, 1)
+    """
+    cells = (divmod(cell, rules.columns) for cell in range(rules.cells))
+    return tuple(1 + (row + column + colouring // 2 - 1) % 2 for row, column in cells)
 
 
 # -- slides backwards ---------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a search may use, until when, and the seed of its random choices; and a search breadth first."""
+"""What a search may use, until when, and its seed; what it finds; and a search breadth first."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Self, TypeVar, Unpack
 
 from tilebase.errors import ResourceError, UsageError
+from tilebase.patterns.rules import Move
 from tilebase.runtime.resources import Allowance, Use
 
 State = TypeVar("State", bound=Hashable)
@@ -51,6 +52,28 @@ class Effort(Allowance):
 
 ANY = Effort(memory=4 << 30, threads=1)
 """No time limit, and so much memory that small boards do not need more."""
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search found, or what was known without one.
+
+    Attributes
+    ----------
+    reachable:
+        Whether a goal can be reached; False is proved, and None is not decided.
+    moves:
+        A game that ends with a goal; None if none was found.
+    reason:
+        Why no goal can be reached, or why that is not decided; otherwise empty.
+    positions:
+        How many positions were kept.
+    """
+
+    reachable: bool | None
+    moves: tuple[Move, ...] | None
+    reason: str = ""
+    positions: int = 0
 
 
 def find_path(

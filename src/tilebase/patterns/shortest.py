@@ -23,7 +23,7 @@ from typing import Any, Unpack
 from tilebase.errors import ResourceError
 from tilebase.game.findings import Finding
 from tilebase.patterns.checkerboards import COLOURINGS, checkerboard, mirror
-from tilebase.patterns.filling import check_sides, fill, finish, should_flip
+from tilebase.patterns.filling import best_built, check_sides, fill, finish
 from tilebase.patterns.moves import Played, drops_of, replay
 from tilebase.patterns.packed import Aim, search_back, search_on
 from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
@@ -222,31 +222,27 @@ def _least(rules: Rules, cell: int) -> int:
 
 def built_game(rules: Rules, effort: Effort = ANY) -> tuple[Move, ...] | None:
     """A short game to a checkerboard, or on complete rows if a side has an even length: an upper bound."""
-    rows, columns = rules.rows, rules.columns
     if rules.cells == 1:
         return (Drop(0),)
-    checkerboards = [checkerboard(str(rules), colouring).moves for colouring in COLOURINGS]
-    ended = [tuple(game) for game in checkerboards if game]
-    if ended:
-        return min(ended, key=drops_of)
-    if min(rows, columns) < 2 or (rows % 2 and columns % 2):
+    games = [checkerboard(str(rules), colouring).moves for colouring in COLOURINGS]
+    if any(games):
+        return min(filter(None, games), key=drops_of)
+    if min(rules.rows, rules.columns) < 2 or (rules.rows % 2 and rules.columns % 2):
         return None
-    flipped = should_flip(rows, columns)
-    height, length = (columns, rows) if flipped else (rows, columns)
-    moves = _low_ends(height, length, effort)
+    built = best_built(rules)
+    moves = _low_ends(built, effort)
     if moves is None:
-        moves = _from_full(Rules(height, length), effort)
-    return mirror(Rules(height, length), moves) if moves is not None and flipped else moves
+        moves = _from_full(built, effort)
+    return moves if moves is None or built == rules else mirror(built, moves)
 
 
-def _low_ends(rows: int, columns: int, effort: Effort) -> tuple[Move, ...] | None:
+def _low_ends(rules: Rules, effort: Effort) -> tuple[Move, ...] | None:
     """Complete rows but for two, and the shortest end that a search finds there."""
-    if columns > 6:
+    if rules.columns > 6:
         return None  # such an end is longer than one from a full board
     for extra in range(MOST_EXTRA):
-        _, moves = finish(
-            rows, columns, min(2, rows), 3, 3 * rows * columns // 2 + extra, WIDTH, effort, most=extra // 2,
-        )  # fmt: skip
+        free, drops = min(2, rules.rows), 3 * rules.cells // 2 + extra
+        moves = finish(rules, free, 3, drops, WIDTH, effort, most=extra // 2).moves
         if moves is not None or effort.left < 0:
             return moves
     return None

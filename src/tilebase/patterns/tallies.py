@@ -36,7 +36,7 @@ from dataclasses import dataclass, replace
 from typing import Unpack
 
 from tilebase.errors import ResourceError
-from tilebase.patterns.rules import Rules, parse_rules, push
+from tilebase.patterns.rules import Position, Rules, checkerboard_position, parse_rules, push
 from tilebase.patterns.searching import ANY, Effort
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Use
@@ -134,33 +134,34 @@ def count_sequences(
     return tally(rules, Effort.within(math.inf if seconds is None else seconds, **use))
 
 
-def tally(rules: Rules, effort: Effort = ANY, *, most: int = MOST_POSITIONS) -> Tally:
+def tally(rules: Rules, effort: Effort = ANY) -> Tally:
     """Count the sequences that lead to a checkerboard, by colouring.
 
     The bound `rules.most` has to be 2 or None; no tile above 4 is made in either case.  Raises
-    `ResourceError` if time runs out, or if more than `most` states have one sum.
+    `ResourceError` if time runs out, or if more than `MOST_POSITIONS` states have one sum.
 
     >>> tally(Rules(2, 3, convention="rows")).total
     197
     """
     if rules.rows > rules.columns:
-        return replace(tally(mirrored(rules), effort, most=most), rules=rules)
-    return _Count(rules, effort, most).run()
+        return replace(tally(mirrored(rules), effort), rules=rules)
+    return _Count(rules, effort).run()
 
 
 class _Count:
     """One count, sum by sum."""
 
-    def __init__(self, rules: Rules, effort: Effort, most: int) -> None:
-        self._rules, self._effort, self._most = rules, effort, most
+    def __init__(self, rules: Rules, effort: Effort) -> None:
+        self._rules, self._effort = rules, effort
         self._board = BitRows(rules)
         self._pace = Pace(effort.progress, "states")
         self._positions = self._largest = 0
 
     def run(self) -> Tally:
         """Return the whole count.  Sums are in units of 2, so that a drop adds its exponent."""
-        ends = {colouring: self._board.checkerboard(colouring) for colouring in (2, 4)}
-        last = max(self._board.half_sum(end) for end in ends.values())
+        positions = {colouring: checkerboard_position(self._rules, colouring) for colouring in (2, 4)}
+        ends = {colouring: self._board.rows_of(position) for colouring, position in positions.items()}
+        last = max(map(sum, positions.values()))  # as exponents 1 and 2 are half the tiles 2 and 4
         found = dict.fromkeys(ends, 0)
         ahead: dict[int, Ways] = {0: {}}
         self._drop({self._board.empty: 1}, 0, ahead)
@@ -179,9 +180,7 @@ class _Count:
     def _slide(self, states: Ways, total: int) -> Ways:
         """Return the afterstates of one sum."""
         after: Ways = {}
-        for number, (state, ways) in enumerate(states.items()):
-            if not number % FEW:
-                self._check_time(total)
+        for state, ways in self._in_time(states, total):
             for found in self._board.slides(state):
                 after[found] = after.get(found, 0) + ways
         return after
@@ -190,23 +189,24 @@ class _Count:
         """Add the states that follow the afterstates of one sum to those `ahead`, by sum."""
         for exponent in self._rules.drops:
             states = ahead.setdefault(total + exponent, {})
-            for number, (position, ways) in enumerate(after.items()):
-                if not number % FEW:
-                    self._check_time(total)
+            for position, ways in self._in_time(after, total):
                 for found in self._board.drops(position, exponent):
                     states[found] = states.get(found, 0) + ways
-                if len(states) > self._most:
+                if len(states) > MOST_POSITIONS:
                     raise ResourceError(
-                        f"{self._rules}: more than {self._most:,} positions have the sum "
+                        f"{self._rules}: more than {MOST_POSITIONS:,} positions have the sum "
                         f"{2 * (total + exponent)}, too many to count sequences: choose a smaller board"
                     )
 
-    def _check_time(self, total: int) -> None:
-        if self._effort.left < 0:
-            raise ResourceError(
-                f"{self._rules}: time ran out while sequences were counted, at the sum {2 * total}: allow "
-                "more time, or choose a smaller board"
-            )
+    def _in_time(self, positions: Ways, total: int) -> Iterator[tuple[Rows, int]]:
+        """Yield the positions of one sum while time is left."""
+        for number, item in enumerate(positions.items()):
+            if not number % FEW and self._effort.left < 0:
+                raise ResourceError(
+                    f"{self._rules}: time ran out while sequences were counted, at the sum {2 * total}: "
+                    "allow more time, or choose a smaller board"
+                )
+            yield item
 
 
 # -- positions as rows of bits -----------------------------------------------------------------------
@@ -222,8 +222,7 @@ class BitRows:
     """Slides and drops of a game on positions as rows of bits; see the module."""
 
     def __init__(self, rules: Rules) -> None:
-        self._rows, self._columns = rules.rows, rules.columns
-        self._drops, self._convention = rules.drops, rules.convention
+        self._columns, self._drops, self._convention = rules.columns, rules.drops, rules.convention
         self.empty: Rows = (0,) * rules.rows
         self._full = (1 << rules.columns) - 1
         self._pushed = _SlidRows(self, 1)
@@ -240,17 +239,10 @@ class BitRows:
         columns = range(self._columns)
         return tuple((row >> j & 1) + 2 * (row >> self._columns + j & 1) for j in columns)
 
-    def checkerboard(self, colouring: int) -> Rows:
-        """Return the checkerboard with this tile in the upper left corner."""
-        first = colouring // 2
-        return tuple(
-            self.encode([1 + (row + column + first - 1) % 2 for column in range(self._columns)])
-            for row in range(self._rows)
-        )
-
-    def half_sum(self, position: Rows) -> int:
-        """Half the sum of the tiles."""
-        return sum(sum(self.decode(row)) for row in position)
+    def rows_of(self, position: Position) -> Rows:
+        """Return a position of exponents as rows of bits."""
+        starts = range(0, len(position), self._columns)
+        return tuple(self.encode(position[start : start + self._columns]) for start in starts)
 
     # -- slides --------------------------------------------------------------------------------------
 
