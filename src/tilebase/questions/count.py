@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -182,8 +183,5 @@ def _count_all(folder: RunFolder, run: Run, up_to: int | None) -> CountResult:
     """Count by a pass over all boards."""
     from tilebase.dense.reached import CountPass  # the other engine is loaded if it is asked
 
-    counting_pass = CountPass(folder, run)
-    try:
+    with closing(CountPass(folder, run)) as counting_pass:
         return counting_pass.run(up_to)
-    finally:
-        counting_pass.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -279,15 +279,14 @@ def _solve_missing(
 
         sharing = SharedLayers(run.cluster, run.folder, here, objectives)
     fresh = run.cluster is None and not any(one.layers for one in missing)
-    backward_pass = BackwardPass(run, here, missing, release=release, sharing=sharing)
-    try:
-        with remembering() as done:
-            backward_pass.run(ask.down_to)
-            if fresh:
-                afters = sum(size for total, size in here.sizes.items() if total >= ask.least)
-                done["solve"] = afters * spawns_of(ask.game, len(objectives))
-    finally:
-        backward_pass.close()
+    with (
+        closing(BackwardPass(run, here, missing, release=release, sharing=sharing)) as backward_pass,
+        remembering() as done,
+    ):
+        backward_pass.run(ask.down_to)
+        if fresh:
+            afters = sum(size for total, size in here.sizes.items() if total >= ask.least)
+            done["solve"] = afters * spawns_of(ask.game, len(objectives))
 
 
 def _stored(path: Path, ask: Ask, keep: Keep, *, shared: bool) -> list[StoredValues]:
@@ -445,13 +444,10 @@ def _start_values(
     """Return the value of the start under each objective, by probing, and of each of several start boards."""
     game, objectives = ask.game, ask.objectives
     layers = {values.objective.label: values.files for values in stored}
-    prober = Prober(str(path), game, objectives, layers)
     roundings = [Rounding(game, one) for one in objectives]
-    try:
+    with closing(Prober(str(path), game, objectives, layers)) as prober:
         start = StartValues(objectives, [one.start(prober.start(one.objective)) for one in roundings])
         by_board = [_values_after(one, partial(prober.state, objective=one.objective)) for one in roundings]
-    finally:
-        prober.close()
     return start, _by_board(game, objectives, by_board)
 
 
