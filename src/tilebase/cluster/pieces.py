@@ -1,8 +1,8 @@
 """Pieces of work, the exchange folder in which they write, and the executors that do them.
 
-A piece names the files that it reads and the file that it writes.  The file gets its name when it is
-complete, and the same piece always writes the same bytes.  So a piece of a lost worker is simply done
-again, even if the lost worker turns out to be only slow and writes the file a second time.
+A piece names the file that it writes.  The file gets its name when it is complete, and the same piece always
+writes the same bytes.  So a piece of a lost worker is simply done again, even if the lost worker turns out to
+be only slow and writes the file a second time.
 
 A *job* does the pieces of one pass.  It is sent to each worker process once and stays there: so it may keep
 in memory what several pieces need, such as the values of the layers above.
@@ -56,7 +56,7 @@ class Piece:
     begin, end:
         The range that is done; the step says of what: chunks, windows or keys.
     reads:
-        The files that it reads, relative to the folder of the run.
+        Files that it reads and that the job does not know, relative to the folder of the run.
     writes:
         The file that it writes, relative to the folder of the run; empty if it writes no file.
     width:
