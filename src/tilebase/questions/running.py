@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import WEEK, Estimate
-from tilebase.costs.rows import check_space, expected
+from tilebase.costs.rows import SPACES, expected
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
 from tilebase.files.run import Query
@@ -91,7 +91,9 @@ class Ask:
         return cls(game, tuple(objectives), "all" if on_device else chosen, down_to, on_device)
 
     def __post_init__(self) -> None:
-        check_space(self.space)
+        if self.space not in SPACES:
+            spaces = ", ".join((*SPACES, DEVICE))
+            raise UsageError(f"space {self.space!r} does not exist: choose one of {spaces}")
 
     @property
     def backend(self) -> str:
