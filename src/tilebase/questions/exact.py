@@ -296,24 +296,23 @@ class _Pass:
 
     def run(self) -> ExactSolution:
         """Solve all layers, and the start."""
-        game, done = self.game, 0
+        game, done, state_sums = self.game, 0, self._state_sums()
         starts, most = {game.sum(board) for board, _ in game.starts()}, 1 << max(game.spawn_exponents)
-        for total in sorted(self._state_sums().union(self._sums), reverse=True):
-            if total not in self._sums:  # no slide is allowed
-                self._tell_states(total)
-                continue
-            keys, values = self._afterstates(total)
-            self._values[total] = values
-            # Only spawns and starts read layers above.
-            for above in [s for s in self._values if s not in starts and s > total + most]:
-                del self._values[above]
-            if self._layer is not None:
-                told = self.objective.told(values[-1])
-                self._layer(ExactLayer(total, keys, told, self.denominator(total)))
-            self._tell_states(total)
-            done += len(keys)
-            if self._pace.due() or done == self.every:
-                self._pace.report(total, "solve", done, done / self.every)
+        for total in sorted(state_sums.union(self._sums), reverse=True):
+            if total in self._sums:  # else no slide is allowed
+                keys, values = self._afterstates(total)
+                self._values[total] = values
+                # Only spawns and starts read layers above.
+                for above in [s for s in self._values if s not in starts and s > total + most]:
+                    del self._values[above]
+                if self._layer is not None:
+                    told = self.objective.told(values[-1])
+                    self._layer(ExactLayer(total, keys, told, self.denominator(total)))
+                done += len(keys)
+                if self._pace.due() or done == self.every:
+                    self._pace.report(total, "solve", done, done / self.every)
+            if self._told_states is not None and total in state_sums:
+                self._told_states(self._state_layer(total))
         return ExactSolution(game, self.objective, self._start(), self.every, self.play)
 
     def _start(self) -> Fraction:
@@ -354,15 +353,10 @@ class _Pass:
 
     def _states(self, states: Array, total: int) -> Array:
         """Return the rows of values of states of a sum over D(total) and the denominator of the discount."""
-        one, d = self.denominator(total), self.objective.discount.denominator
         if self.game.reached(total):
             won = self._with_rows(np.full(len(states), self._won, dtype=object))
-            return won * (one * d)
-        worths, allowed = self._worths(states, total)
-        found = self._chosen(worths, allowed) * self.objective.discount.numerator
-        ends = self._ended(states) * (one * d)
-        either: Array = np.where(allowed.any(axis=0), found, ends)
-        return either
+            return won * (self.denominator(total) * self.objective.discount.denominator)
+        return self._best(states, total, *self._worths(states, total))
 
     def _worths(self, states: Array, total: int) -> tuple[Array, Array]:
         """Return what slides are worth over D(total), ``[row, slide, state]``, and which are allowed."""
@@ -389,11 +383,9 @@ class _Pass:
         sums |= {self.game.sum(board) for board, _ in self.game.starts()}
         return {total for total in sums if not self.game.reached(total)}
 
-    def _tell_states(self, total: int) -> None:
-        """Tell the values of the states of a sum, if they are asked for and there are any."""
+    def _state_layer(self, total: int) -> ExactLayer:
+        """Return the values of the states of a sum that has some."""
         game, discount = self.game, self.objective.discount
-        if self._told_states is None or total not in self._state_sums():
-            return
         starts = [game.pack(board) for board, _ in game.starts() if game.sum(board) == total]
         made = [self._reader.compiled.canonical(np.array(starts, dtype=np.uint64))]
         for exponent in game.spawn_exponents:
@@ -404,22 +396,25 @@ class _Pass:
         worths, allowed = self._worths(keys, total)
         slides = self.objective.told(worths[0] * discount.numerator)
         slides[~allowed] = None
-        values = self.objective.told(self._states(keys, total)[0])
+        values = self.objective.told(self._best(keys, total, worths, allowed)[0])
         one = self.denominator(total) * discount.denominator
-        self._told_states(ExactLayer(total, keys, values, one, slides.T))
+        return ExactLayer(total, keys, values, one, slides.T)
 
-    def _chosen(self, worths: Array, allowed: Array) -> Array:
-        """Return what the slide is worth that the player takes, from ``worths[row, slide, state]``."""
+    def _best(self, states: Array, total: int, worths: Array, allowed: Array) -> Array:
+        """Return what `_states` does, from what slides are worth: of the slide that the player takes."""
         above, below = worths.max(initial=0) + 1, worths.min(initial=0) - 1
         if self.play == "worst":
-            worst: Array = np.where(allowed, worths, above).min(axis=1)
-            return worst
-        best: Array = np.where(allowed, worths, below).max(axis=1)
+            chosen: Array = np.where(allowed, worths, above).min(axis=1)
+        else:
+            chosen = np.where(allowed, worths, below).max(axis=1)
         if self.play == "fastest":
             # A slide takes one move in each game that is won after it.
-            slides = np.where(allowed & (worths[0] == best[0]), worths[1], above).min(axis=0)
-            return np.stack([best[0], best[0] + slides])
-        return best
+            slides = np.where(allowed & (worths[0] == chosen[0]), worths[1], above).min(axis=0)
+            chosen = np.stack([chosen[0], chosen[0] + slides])
+        discount = self.objective.discount
+        ends = self._ended(states) * (self.denominator(total) * discount.denominator)
+        either: Array = np.where(allowed.any(axis=0), chosen * discount.numerator, ends)
+        return either
 
     def _ended(self, boards: Array) -> Array:
         """Return the rows of what boards are worth on which the game ends, if they are not won."""
