@@ -25,7 +25,6 @@ from tilebase.objectives.objective import Objective
 from tilebase.runtime.measured import duration
 
 if TYPE_CHECKING:
-    from tilebase.objectives.results import Solution
     from tilebase.tables.pruning import Pruning
 
 LOG = logging.getLogger("tilebase")
@@ -117,20 +116,6 @@ class Keep:
     def whole(self) -> bool:
         """Whether the values of all layers remain."""
         return self.table is not None and self.pruning is None
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder of the run; None if any will do."""
-        return self.table if self.pruning is None else self.pruning.work
-
-    def finished(self) -> Solution | None:
-        """Return the result of an earlier call that has finished a table that leaves boards out."""
-        if self.pruning is None:
-            return None
-        done = self.pruning.finished()
-        if done is not None:
-            self.pruning.clean()
-        return done
 
 
 NOTHING = Keep()

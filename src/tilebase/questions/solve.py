@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -128,9 +128,13 @@ def solve(
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
     keep = _kept(ask, table, above, space)
-    if (done := keep.finished()) is not None:
-        return done
-    with run_in(keep.folder or folder, cluster=cluster, space=ask.space, **use) as run:
+    place = keep.table or folder
+    if keep.pruning is not None:
+        place = keep.pruning.work
+        if (done := keep.pruning.finished()) is not None:
+            keep.pruning.clean()
+            return done
+    with run_in(place, cluster=cluster, space=ask.space, **use) as run:
         # Boards are left out of tables of reachable positions only.
         chosen = choose_space(ask, run, keep=keep.whole) if keep.pruning is None else "reachable"
         return solve_in(replace(ask, space=chosen), run, keep)
@@ -485,13 +489,10 @@ def read_before(path: Path, game: Game, space: str) -> Manifest | None:
 
     Raises `WrongGameError`, before any file is written, if it belongs to another game or other boards.
     """
-    try:
+    before = None
+    with suppress(CorruptError):
         before = Manifest.of_folder(path)
-    except CorruptError:
-        return None
-    if before is None:
-        return None
-    if (before.game, before.space) != (game, space) or before.thinned is not None:
+    if before is not None and ((before.game, before.space) != (game, space) or before.thinned is not None):
         raise WrongGameError(
             f"{path / places.TABLE} belongs to another table: delete it, and the same command writes it again"
         )
