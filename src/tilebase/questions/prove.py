@@ -245,25 +245,19 @@ def prove(
     ask = Ask.on(space, game, (objective,), table=False)
     if checksums and ask.space != "all":
         raise UsageError("layers have checksums in the space all only: leave them out, or choose that space")
-    _check_bound(game, objective, precision)
+    check_goal_fits(game)
+    if precision is not None:
+        if not 0 < precision < math.inf:
+            raise UsageError(f"the precision must be above 0, such as 1e-6, not {precision:g}")
+        loss = rounding_loss(game, objective.dtype)
+        if loss > Fraction(precision):
+            raise UsageError(
+                f"{objective.dtype} can lose up to {float(loss):.2g} by rounding, more than {precision:g}: "
+                "choose a larger type"
+            )
     with run_in(folder, cluster=cluster, space=ask.space, **use) as run:
         since = working_time()
         chosen = choose_space(ask, run, keep=False)
         solved = solve_in(replace(ask, space=chosen, summaries=False, checksums=checksums), run)
         (proved,) = bounds_of(solved, working_time() - since)
     return proved
-
-
-def _check_bound(game: Game, objective: Objective, precision: float | None) -> None:
-    """Raise `UsageError` if the game cannot be won, or if rounding can change the bound by too much."""
-    check_goal_fits(game)
-    if precision is None:
-        return
-    if not 0 < precision < math.inf:
-        raise UsageError(f"the precision must be above 0, such as 1e-6, not {precision:g}")
-    loss = rounding_loss(game, objective.dtype)
-    if loss > Fraction(precision):
-        raise UsageError(
-            f"{objective.dtype} can lose up to {float(loss):.2g} by rounding, more than {precision:g}: "
-            "choose a larger type"
-        )
