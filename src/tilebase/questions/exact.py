@@ -510,40 +510,29 @@ def check_exactly(table: Table | Path | str, objective: str | None = None, **use
             f"{opened.location.name} does not hold just the reachable positions: fractions are compared with "
             "a whole table of these"
         )
-    comparison = _Comparison(opened, chosen)
-    found = solve_exactly(opened.game, chosen, layer=comparison.add, **use)
-    start = float(opened.start[chosen.label])
-    return comparison.finish(start, found.start)
+    rounding = Rounding(opened.game, chosen)
+    values = wrong = 0
+    largest = proved = 0.0
 
-
-class _Comparison:
-    """The floats of a table beside exact values."""
-
-    def __init__(self, table: Table, objective: Objective) -> None:
-        self._table, self._objective = table, objective
-        self._rounding = Rounding(table.game, objective)
-        self.values = self.wrong = 0
-        self.largest = self.proved = 0.0
-
-    def add(self, layer: ExactLayer) -> None:
-        """Compare the values of a layer."""
-        found = self._table.prober.layer(layer.sum, self._objective)
-        stored = np.concatenate([np.zeros(0), *(found.values(chunk) for chunk in range(found.chunks))])
-        for number, exact in zip(stored.tolist(), layer.numerators.tolist(), strict=True):
-            value = float(self._objective.told(self._objective.read(number)))
-            self._compare(value, Fraction(exact, layer.denominator), layer.sum)
-
-    def _compare(self, value: float, exact: Fraction, total: int) -> float:
-        away, allowed = abs(Fraction(value) - exact), self._rounding.error(value, total)
-        self.values += 1
-        self.wrong += away > Fraction(allowed)
+    def compare(value: float, exact: Fraction, total: int) -> float:
+        """Compare a float with its exact value, and return their relative distance."""
+        nonlocal values, wrong, largest, proved
+        away, allowed = abs(Fraction(value) - exact), rounding.error(value, total)
+        values += 1
+        wrong += away > Fraction(allowed)
         error = float(away / exact) if exact else math.inf if away else 0.0
-        self.largest = max(self.largest, error)
+        largest = max(largest, error)
         if exact:
-            self.proved = max(self.proved, allowed / float(exact))
+            proved = max(proved, allowed / float(exact))
         return error
 
-    def finish(self, start: float, exact: Fraction) -> ExactCheck:
-        """Compare the start, and return what was found."""
-        error = self._compare(start, exact, 0)
-        return ExactCheck(self._objective, self.values, self.largest, error, self.proved, self.wrong)
+    def compare_layer(layer: ExactLayer) -> None:
+        found = opened.prober.layer(layer.sum, chosen)
+        stored = np.concatenate([np.zeros(0), *(found.values(chunk) for chunk in range(found.chunks))])
+        for number, exact in zip(stored.tolist(), layer.numerators.tolist(), strict=True):
+            value = float(chosen.told(chosen.read(number)))
+            compare(value, Fraction(exact, layer.denominator), layer.sum)
+
+    start = solve_exactly(opened.game, chosen, layer=compare_layer, **use).start
+    error = compare(float(opened.start[chosen.label]), start, 0)
+    return ExactCheck(chosen, values, largest, error, proved, wrong)
