@@ -216,7 +216,7 @@ def solve_exactly(
             raise _too_large(game, f"{every:,}")
         pace = Pace(use.get("progress"), "afterstates")
         with LayerFolder(path / "afterstates", Contents(game)) as boards:
-            return _Pass(boards, chosen, play, every, layer, states, pace).run()
+            return _Pass(boards, chosen, play).run(every, layer, states, pace)
 
 
 def _too_large(game: Game, afterstates: str) -> ResourceError:
@@ -260,20 +260,10 @@ class _Keys(LayerReader):
 class _Pass:
     """The backward pass in integers."""
 
-    def __init__(
-        self,
-        boards: LayerFolder,
-        objective: Objective,
-        play: str,
-        every: int,
-        layer: Callable[[ExactLayer], None] | None,
-        states: Callable[[ExactLayer], None] | None,
-        pace: Pace,
-    ) -> None:
-        game = boards.contents.game
-        self.game, self.objective, self.play, self.every = game, objective, play, every
+    def __init__(self, boards: LayerFolder, objective: Objective, play: str) -> None:
+        self.game = game = boards.contents.game
+        self.objective, self.play = objective, play
         self._rows = 2 if play in ("fastest", "undo") else 1
-        self._layer, self._told_states, self._pace = layer, states, pace
         self._reader = _Keys(str(boards.folder), game, {objective.label: boards}, (objective,))
         self._sums = boards.sums()
         self._most = max([*self._sums, *(game.sum(board) for board, _ in game.starts())])
@@ -294,9 +284,16 @@ class _Pass:
         """Return D(s)."""
         return int(self._base ** ((self._most - total) // 2))
 
-    def run(self) -> ExactSolution:
-        """Solve all layers, and the start."""
-        game, done, state_sums = self.game, 0, self._state_sums()
+    def run(
+        self,
+        every: int,
+        layer: Callable[[ExactLayer], None] | None,
+        states: Callable[[ExactLayer], None] | None,
+        pace: Pace,
+    ) -> ExactSolution:
+        """Solve all layers, which have so many afterstates, and the start."""
+        game, done = self.game, 0
+        state_sums = set[int]() if states is None else self._state_sums()
         starts, most = {game.sum(board) for board, _ in game.starts()}, 1 << max(game.spawn_exponents)
         for total in sorted(state_sums.union(self._sums), reverse=True):
             if total in self._sums:  # else no slide is allowed
@@ -305,15 +302,15 @@ class _Pass:
                 # Only spawns and starts read layers above.
                 for above in [s for s in self._values if s not in starts and s > total + most]:
                     del self._values[above]
-                if self._layer is not None:
+                if layer is not None:
                     told = self.objective.told(values[-1])
-                    self._layer(ExactLayer(total, keys, told, self.denominator(total)))
+                    layer(ExactLayer(total, keys, told, self.denominator(total)))
                 done += len(keys)
-                if self._pace.due() or done == self.every:
-                    self._pace.report(total, "solve", done, done / self.every)
-            if self._told_states is not None and total in state_sums:
-                self._told_states(self._state_layer(total))
-        return ExactSolution(game, self.objective, self._start(), self.every, self.play)
+                if pace.due() or done == every:
+                    pace.report(total, "solve", done, done / every)
+            if states is not None and total in state_sums:
+                states(self._state_layer(total))
+        return ExactSolution(game, self.objective, self._start(), every, self.play)
 
     def _start(self) -> Fraction:
         """Return the value of the start."""
@@ -375,9 +372,7 @@ class _Pass:
         return worths, links.slots != NONE
 
     def _state_sums(self) -> set[int]:
-        """Return the sums of the states whose values are asked for."""
-        if self._told_states is None:
-            return set()
+        """Return the sums of the states whose values may be asked for."""
         before = [total for total in self._sums if not self.game.ended(total)]
         sums = {total + (1 << exponent) for total in before for exponent in self.game.spawn_exponents}
         sums |= {self.game.sum(board) for board, _ in self.game.starts()}
