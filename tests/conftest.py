@@ -18,10 +18,10 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from executing import ThreadExecutor
 from serving import BROWSED, SECONDS
 from tilebase import solve
 from tilebase.cli import main
-from tilebase.cluster.pieces import ThreadExecutor
 from tilebase.costs import rates
 from tilebase.costs.rates import FACTORS, RUNS
 from tilebase.game.game import Game

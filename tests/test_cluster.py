@@ -28,6 +28,7 @@ from distributed import Security
 
 import tilebase.cluster.dask as over_dask
 from clustering import Workers, kill_some, noting, one_hangs, same_with, start_workers
+from executing import ThreadExecutor
 from stopping import Commands, Hit
 from stored import contents
 from tilebase import _version
@@ -39,7 +40,6 @@ from tilebase.cluster.pieces import (
     Executor,
     IdleJob,
     Piece,
-    ThreadExecutor,
     WorkerFacts,
     perform,
     worker_memory,

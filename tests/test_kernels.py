@@ -40,8 +40,8 @@ import contextlib
 import sys
 import tempfile
 from pathlib import Path
+from executing import ThreadExecutor
 from tilebase import Game, check_pattern, count, evaluate, force, solve
-from tilebase.cluster.pieces import ThreadExecutor
 from tilebase.runtime.resources import Allowance
 from tilebase.sparse import shared_backward, shared_forward
 
@@ -124,7 +124,8 @@ kernel()(lambda a: a[3])(numpy.zeros(3))
 
 def debugged(script: str, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
     command, more = [sys.executable, "-c", script, *arguments], {"TILEBASE_DEBUG": "1", **settings}
-    return subprocess.run(command, env=os.environ | more, capture_output=True, text=True, timeout=1200)
+    environment = system.child_environment() | more  # finds the modules of the tests
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200)
 
 
 def test_float16_is_converted_as_numpy_does():

@@ -52,12 +52,12 @@ if TYPE_CHECKING:
     from tilebase.objectives.values import Rounded as Rounded
     from tilebase.objectives.values import Upper as Upper
     from tilebase.policies.evaluation import evaluate as evaluate
-    from tilebase.questions.bounds import ProvedBound as ProvedBound
     from tilebase.questions.count import count as count
     from tilebase.questions.explain import explain as explain
     from tilebase.questions.force import Forced as Forced
     from tilebase.questions.force import force as force
     from tilebase.questions.lemma import check_pattern as check_pattern
+    from tilebase.questions.prove import ProvedBound as ProvedBound
     from tilebase.questions.prove import prove as prove
     from tilebase.questions.review import review as review
     from tilebase.questions.solve import solve as solve
@@ -90,13 +90,12 @@ _HOMES = {
     "objectives.objective": "Objective",
     "objectives.results": "Solution",
     "objectives.values": "Below Exact Interval Lower Rounded Upper",
-    "questions.bounds": "ProvedBound",
     "questions.count": "count",
     "questions.explain": "explain",
     "questions.force": "Forced force",
     "questions.lemma": "check_pattern",
     "policies.evaluation": "evaluate",
-    "questions.prove": "prove",
+    "questions.prove": "ProvedBound prove",
     "questions.review": "review",
     "questions.solve": "solve",
     "questions.symbolic": "Symbolic symbolic",

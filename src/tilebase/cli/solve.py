@@ -40,7 +40,7 @@ from tilebase.runtime.rows import table_text
 if TYPE_CHECKING:
     from tilebase.objectives.results import Solution
     from tilebase.objectives.values import Found, Value
-    from tilebase.questions.bounds import ProvedBound
+    from tilebase.questions.prove import ProvedBound
 
 CHANCES = ("win", "lower", "upper")
 """The objectives that are, or bound, the probability to win."""
@@ -235,7 +235,7 @@ def exact(
 
 def _write(solution: Solution, show: Shown, seconds: float, table: Path | None, above: float | None) -> None:
     """Write the value of the start, with a sentence to cite for each proved bound."""
-    from tilebase.questions.bounds import bounds_of
+    from tilebase.questions.prove import bounds_of
 
     bounds = bounds_of(solution, seconds)
     start = dict(solution.start) | {one.objective.label: one.bounded for one in bounds}  # as in the sentences

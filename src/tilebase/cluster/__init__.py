@@ -1,8 +1,8 @@
-"""Work shared out to threads or to workers on other machines, piece by piece.
+"""Work shared out to worker processes, here or on other machines, piece by piece.
 
 Modules, those that the others import first:
 
-    pieces      what a piece of work is, where workers write, and the protocol of executors
+    pieces      what a piece of work is, where workers write, and what executors do
     dask        workers of Dask distributed
     local       worker processes on this machine, and the program that starts them
     runs        what a question may use that works in a folder, perhaps with workers

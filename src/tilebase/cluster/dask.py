@@ -26,7 +26,7 @@ from distributed import Client, KilledWorker, Security, wait
 from distributed.client import FutureCancelledError
 
 from tilebase import _version
-from tilebase.cluster.pieces import Attachable, Exchange, Job, Piece, WorkerFacts, perform, worker_memory
+from tilebase.cluster.pieces import Exchange, Executor, Job, Piece, WorkerFacts, perform, worker_memory
 from tilebase.errors import ClusterError, TilebaseError
 
 LOG = logging.getLogger(__name__)
@@ -49,8 +49,8 @@ MOST_TRIES = 20
 """How often a piece is begun whose workers die."""
 
 
-class DaskExecutor(Attachable):
-    """The workers of one scheduler: a `pieces.Executor`.
+class DaskExecutor(Executor):
+    """The workers of one scheduler.
 
     `security` is what Dask shows there; None for what its configuration says.  `release` is called at the
     end.  `used` says whether a piece was given to them.
@@ -131,7 +131,7 @@ class DaskExecutor(Attachable):
         """Check that every worker sees a folder and may write there.  Raises `ClusterError`."""
         try:
             super().attach(folder)
-            self._facts(self._exchange)
+            self._facts(self.exchange)
         except BaseException:
             self.detach()
             raise
@@ -148,7 +148,7 @@ class DaskExecutor(Attachable):
 
     def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
         """Yield the results of all pieces, in order.  Raises what a piece raises, and `ClusterError`."""
-        flight = _Flight(self._client, self.address, pickle.dumps(job), self._attached)
+        flight = _Flight(self._client, self.address, pickle.dumps(job), self.exchange)
         source, self.used = iter(pieces), True
         most = AHEAD * self.threads + 32
         try:

@@ -1,8 +1,8 @@
 """Pieces of work, the exchange folder in which they write, and the executors that do them.
 
-A piece names the files that it reads and the file that it writes.  The file gets its name when it is
-complete, and the same piece always writes the same bytes.  So a piece of a lost worker is simply done
-again, even if the lost worker turns out to be only slow and writes the file a second time.
+A piece names the file that it writes.  The file gets its name when it is complete, and the same piece always
+writes the same bytes.  So a piece of a lost worker is simply done again, even if the lost worker turns out to
+be only slow and writes the file a second time.
 
 A *job* does the pieces of one pass.  It is sent to each worker process once and stays there: so it may keep
 in memory what several pieces need, such as the values of the layers above.
@@ -13,9 +13,9 @@ run ends, the exchange folder is renamed and deleted.  So a worker that still do
 file any more, however slow it is: its next file has no folder, and a rename of the last one fails.  A worker
 that does not find the exchange folder does not see the folder of the run, or works for a run that has ended.
 
-An *executor* does pieces: `ThreadExecutor`, threads of this process, or `dask.DaskExecutor`, workers on any
-number of machines.  Results come in the order of the pieces.  Pieces are taken from their iterator a few at a
-time, so there may be any number of them.
+An *executor* does pieces: `dask.DaskExecutor`, workers on any number of machines, or in tests threads of this
+process.  Results come in the order of the pieces.  Pieces are taken from their iterator a few at a time, so
+there may be any number of them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import pickle
 import socket
 import threading
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -33,9 +34,8 @@ from typing import Any, Protocol, TypeVar
 
 from tilebase import _version
 from tilebase.errors import ClusterError, ResourceError
-from tilebase.runtime.resources import OVERHEAD, Allowance, available_memory
+from tilebase.runtime.resources import OVERHEAD, available_memory
 from tilebase.runtime.storage import open_own, retire_folder, storage_errors
-from tilebase.runtime.threads import Pool
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -56,7 +56,7 @@ class Piece:
     begin, end:
         The range that is done; the step says of what: chunks, windows or keys.
     reads:
-        The files that it reads, relative to the folder of the run.
+        Files that it reads and that the job does not know, relative to the folder of the run.
     writes:
         The file that it writes, relative to the folder of the run; empty if it writes no file.
     width:
@@ -223,56 +223,32 @@ def perform(pickled: bytes, piece: Piece, exchange: Exchange) -> Any:
 # -- executors --------------------------------------------------------------------------------------
 
 
-class Executor(Protocol):
-    """Does pieces.  Every implementer writes the same files and returns the same results."""
+class Executor(ABC):
+    """Does pieces.  Every implementer writes the same files and returns the same results.
 
-    @property
-    def threads(self) -> int:
-        """How many pieces are done at the same time."""
+    Attributes
+    ----------
+    threads:
+        How many pieces are done at the same time.
+    threads_each:
+        The most threads of one worker process.
+    memory:
+        Bytes that one worker process may take for all its threads.
+    """
 
-    @property
-    def memory(self) -> int:
-        """Bytes that one worker process may take for all its threads."""
-
-    @property
-    def threads_each(self) -> int:
-        """The most threads of one worker process."""
-
-    def attach(self, folder: Path) -> None:
-        """Check that every worker sees a folder and may write there.  Raises `ClusterError`."""
-
-    @property
-    def exchange(self) -> Path:
-        """The folder within the attached one in which pieces write; its absolute path."""
-
-    def detach(self) -> None:
-        """End the use of the folder: a piece that a worker still does fails before it writes a file."""
-
-    def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
-        """Return the results of all pieces, in order.  Raises what a piece raises, and `ClusterError`."""
-
-    def close(self) -> None:
-        """Wait for the pieces being done here, and let the workers go."""
-
-
-class Attachable:
-    """What all executors do with the exchange folder; see `Executor`."""
-
+    threads: int
+    threads_each: int
+    memory: int
     _exchange: Exchange | None = None
 
     @property
-    def _attached(self) -> Exchange:
-        if self._exchange is None:
-            raise ClusterError("no folder is attached to the workers")
+    def exchange(self) -> Exchange:
+        """The folder within the attached one in which pieces write."""
+        assert self._exchange is not None, "no folder is attached to the workers"
         return self._exchange
 
-    @property
-    def exchange(self) -> Path:
-        """The folder in which pieces write."""
-        return self._attached.path
-
     def attach(self, folder: Path) -> None:
-        """Make an exchange folder within a folder."""
+        """Make an exchange folder within a folder.  Raises `ClusterError` if a worker cannot write there."""
         self.detach()
         self._exchange = Exchange.within(folder)
         self._exchange.make()
@@ -283,19 +259,10 @@ class Attachable:
             self._exchange.end()
             self._exchange = None
 
-
-class ThreadExecutor(Attachable):
-    """Threads of this process: an `Executor` that needs no other program."""
-
-    def __init__(self, allowed: Allowance) -> None:
-        self.threads = self.threads_each = allowed.threads
-        self.memory = allowed.memory
-        self._pool = Pool(allowed.threads)
-
+    @abstractmethod
     def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
-        """Yield the results of all pieces, in order."""
-        yield from self._pool.map(job.do, pieces, ahead=2 * self.threads)
+        """Yield the results of all pieces, in order.  Raises what a piece raises, and `ClusterError`."""
 
+    @abstractmethod
     def close(self) -> None:
-        """Stop after the pieces now being done."""
-        self._pool.close()
+        """Wait for the pieces being done here, and let the workers go."""

@@ -25,6 +25,8 @@ from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.runtime.system import processors
 
 SPACES = ("reachable", "all", "auto")
+"""On which boards a game is solved or counted."""
+COUNT_ALL = "count over all boards"
 NOTHING_SHARED = (
     "no layer is large enough to be shared out, so the workers would do nothing: leave --cluster out; "
     "tilebase explain cluster says how large they have to be"
@@ -32,27 +34,16 @@ NOTHING_SHARED = (
 """What is said of workers for small layers alone."""
 
 
-COUNTED = ("reachable", "all", "auto")
-"""The boards that `count` may pass over."""
-COUNT_ALL = "count over all boards"
-
-
-def check_space(space: str) -> None:
-    """Raise `UsageError` unless boards can be solved in this way, one of `SPACES`."""
-    if space not in SPACES:
-        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}, cuda")
-
-
 def counted_space(game: Game, space: str, up_to: int | None, *, only_reachable: bool) -> str:
     """Return on which boards a game may be counted up to a sum: auto only where this is a choice.
 
     With `only_reachable` something is asked for that a pass over all boards does not do.  Raises `UsageError`
-    unless boards can be counted in this way, one of `COUNTED`, and for a negative sum.
+    unless the space is one of `SPACES`, and for a negative sum.
     """
     if up_to is not None and up_to < 0:
         raise UsageError(f"the sum to count to must be 0 or more, not {up_to}")
-    if space not in COUNTED:
-        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(COUNTED)}")
+    if space not in SPACES:
+        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}")
     if space == "all" and only_reachable:
         raise UsageError("a pass over all boards has no lookahead, no workers, and keeps counts only")
     return "reachable" if space == "auto" and (only_reachable or not game.is_plain) else space
@@ -162,7 +153,6 @@ def solving(
     kept or workers are named, which hold or share the reachable ones.  Without a folder, the disk is that of
     runs without one.  Raises `UsageError` if workers do not share the boards of the space.
     """
-    check_space(space)
     if space == "auto" and (keep or cluster is not None):
         space = "reachable"
     for one in objectives:

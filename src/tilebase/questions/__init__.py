@@ -5,8 +5,7 @@ Modules, those that the others import first:
     running      what is asked, on which boards, what a run may use, and what remains of it
     count        how many states are reachable
     solve        the values of a game under optimal play
-    bounds       proved bounds of the probability to win, as statements
-    prove        how such a bound is computed
+    prove        proved bounds of the probability to win
     exact        the values of small games as fractions
     symbolic     which side wins, by sets of boards as decision diagrams
     again        the layers of a dense verdict, counted by a second engine

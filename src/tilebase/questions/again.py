@@ -74,19 +74,13 @@ def reproduce_layers(game: Game, layers: Sequence[ForcedLayer], *, forced: bool,
     Raises `ResourceError` if they do not fit into memory.
     """
     since = working_time()
-    again, found = _layers_of_diagrams(game, use)
-    again = [one for one in again if one.sum >= layers[0].sum]
-    differ = tuple(sorted({one.sum for one in set(layers) ^ set(again)}))
-    if not differ and found is not forced:
-        raise ResourceError(f"diagrams count the same wins, and decide the start of {game} otherwise")
-    return Again(found, len(again), differ, working_time() - since)
-
-
-def _layers_of_diagrams(game: Game, use: Use) -> tuple[list[ForcedLayer], bool]:
-    """Return the layers as diagrams count them; boards are counted by combinatorics."""
     found = symbolic(game, **use)
     if found.wins is None:
         raise ResourceError(found.reason)
     won = {int(line.name): line.afterstates for line in found.lines}
-    boards = boards_by_sum(game)
-    return [ForcedLayer(total, boards[total], won.get(total, 0)) for total in sorted(boards)], found.wins
+    boards = {total: count for total, count in boards_by_sum(game).items() if total >= layers[0].sum}
+    again = {ForcedLayer(total, count, won.get(total, 0)) for total, count in boards.items()}
+    differ = tuple(sorted({one.sum for one in again.symmetric_difference(layers)}))
+    if not differ and found.wins is not forced:
+        raise ResourceError(f"diagrams count the same wins, and decide the start of {game} otherwise")
+    return Again(found.wins, len(again), differ, working_time() - since)

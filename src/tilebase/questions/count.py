@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -68,9 +69,7 @@ def count(
         which counts the same; ``"auto"``: the one of less time, if the first takes more than half a minute.
         What was begun in a folder is continued.
     cluster:
-        Workers that do the large layers: ``"local:4"``, the address of a Dask scheduler, the name of its
-        file, or an executor (docs/scale.md).  They must see the folder under the same name.  The files that
-        are written are the same.
+        Workers that do the large layers, as in `solve`.
     use:
         Memory, threads and the like: the keywords of `Use`.
 
@@ -125,7 +124,10 @@ def count(
             _clean(opened, [] if complete else lines)
             if not complete and (_begun(lines, run.folder) or space) == "all":
                 check_shared(run.cluster, "all")
-                return _count_all(opened, run, up_to)
+                from tilebase.dense.reached import CountPass  # the other engine is loaded if it is asked
+
+                with closing(CountPass(opened, run, up_to)) as counting_pass:
+                    return counting_pass.run()
             with remembering() as done:
                 result = count_in(opened, run, up_to=up_to)
                 if not (lines or run.cluster):
@@ -176,14 +178,3 @@ def _clean(folder: RunFolder, lines: list[dict[str, Any]]) -> None:
         refuse_link(layers)
         for old in {one for one in layers.glob("*.bits") if one.stem.isdecimal()} - kept:
             old.unlink()
-
-
-def _count_all(folder: RunFolder, run: Run, up_to: int | None) -> CountResult:
-    """Count by a pass over all boards."""
-    from tilebase.dense.reached import CountPass  # the other engine is loaded if it is asked
-
-    counting_pass = CountPass(folder, run, up_to)
-    try:
-        return counting_pass.run()
-    finally:
-        counting_pass.close()

@@ -216,7 +216,7 @@ def solve_exactly(
             raise _too_large(game, f"{every:,}")
         pace = Pace(use.get("progress"), "afterstates")
         with LayerFolder(path / "afterstates", Contents(game)) as boards:
-            return _Pass(boards, chosen, play, every, layer, states, pace).run()
+            return _Pass(boards, chosen, play).run(every, layer, states, pace)
 
 
 def _too_large(game: Game, afterstates: str) -> ResourceError:
@@ -260,20 +260,10 @@ class _Keys(LayerReader):
 class _Pass:
     """The backward pass in integers."""
 
-    def __init__(
-        self,
-        boards: LayerFolder,
-        objective: Objective,
-        play: str,
-        every: int,
-        layer: Callable[[ExactLayer], None] | None,
-        states: Callable[[ExactLayer], None] | None,
-        pace: Pace,
-    ) -> None:
-        game = boards.contents.game
-        self.game, self.objective, self.play, self.every = game, objective, play, every
+    def __init__(self, boards: LayerFolder, objective: Objective, play: str) -> None:
+        self.game = game = boards.contents.game
+        self.objective, self.play = objective, play
         self._rows = 2 if play in ("fastest", "undo") else 1
-        self._layer, self._told_states, self._pace = layer, states, pace
         self._reader = _Keys(str(boards.folder), game, {objective.label: boards}, (objective,))
         self._sums = boards.sums()
         self._most = max([*self._sums, *(game.sum(board) for board, _ in game.starts())])
@@ -294,27 +284,33 @@ class _Pass:
         """Return D(s)."""
         return int(self._base ** ((self._most - total) // 2))
 
-    def run(self) -> ExactSolution:
-        """Solve all layers, and the start."""
+    def run(
+        self,
+        every: int,
+        layer: Callable[[ExactLayer], None] | None,
+        states: Callable[[ExactLayer], None] | None,
+        pace: Pace,
+    ) -> ExactSolution:
+        """Solve all layers, which have so many afterstates, and the start."""
         game, done = self.game, 0
+        state_sums = set[int]() if states is None else self._state_sums()
         starts, most = {game.sum(board) for board, _ in game.starts()}, 1 << max(game.spawn_exponents)
-        for total in sorted(self._state_sums().union(self._sums), reverse=True):
-            if total not in self._sums:  # no slide is allowed
-                self._tell_states(total)
-                continue
-            keys, values = self._afterstates(total)
-            self._values[total] = values
-            # Only spawns and starts read layers above.
-            for above in [s for s in self._values if s not in starts and s > total + most]:
-                del self._values[above]
-            if self._layer is not None:
-                told = self.objective.told(values[-1])
-                self._layer(ExactLayer(total, keys, told, self.denominator(total)))
-            self._tell_states(total)
-            done += len(keys)
-            if self._pace.due() or done == self.every:
-                self._pace.report(total, "solve", done, done / self.every)
-        return ExactSolution(game, self.objective, self._start(), self.every, self.play)
+        for total in sorted(state_sums.union(self._sums), reverse=True):
+            if total in self._sums:  # else no slide is allowed
+                keys, values = self._afterstates(total)
+                self._values[total] = values
+                # Only spawns and starts read layers above.
+                for above in [s for s in self._values if s not in starts and s > total + most]:
+                    del self._values[above]
+                if layer is not None:
+                    told = self.objective.told(values[-1])
+                    layer(ExactLayer(total, keys, told, self.denominator(total)))
+                done += len(keys)
+                if pace.due() or done == every:
+                    pace.report(total, "solve", done, done / every)
+            if states is not None and total in state_sums:
+                states(self._state_layer(total))
+        return ExactSolution(game, self.objective, self._start(), every, self.play)
 
     def _start(self) -> Fraction:
         """Return the value of the start."""
@@ -354,15 +350,10 @@ class _Pass:
 
     def _states(self, states: Array, total: int) -> Array:
         """Return the rows of values of states of a sum over D(total) and the denominator of the discount."""
-        one, d = self.denominator(total), self.objective.discount.denominator
         if self.game.reached(total):
             won = self._with_rows(np.full(len(states), self._won, dtype=object))
-            return won * (one * d)
-        worths, allowed = self._worths(states, total)
-        found = self._chosen(worths, allowed) * self.objective.discount.numerator
-        ends = self._ended(states) * (one * d)
-        either: Array = np.where(allowed.any(axis=0), found, ends)
-        return either
+            return won * (self.denominator(total) * self.objective.discount.denominator)
+        return self._best(states, total, *self._worths(states, total))
 
     def _worths(self, states: Array, total: int) -> tuple[Array, Array]:
         """Return what slides are worth over D(total), ``[row, slide, state]``, and which are allowed."""
@@ -381,19 +372,15 @@ class _Pass:
         return worths, links.slots != NONE
 
     def _state_sums(self) -> set[int]:
-        """Return the sums of the states whose values are asked for."""
-        if self._told_states is None:
-            return set()
+        """Return the sums of the states whose values may be asked for."""
         before = [total for total in self._sums if not self.game.ended(total)]
         sums = {total + (1 << exponent) for total in before for exponent in self.game.spawn_exponents}
         sums |= {self.game.sum(board) for board, _ in self.game.starts()}
         return {total for total in sums if not self.game.reached(total)}
 
-    def _tell_states(self, total: int) -> None:
-        """Tell the values of the states of a sum, if they are asked for and there are any."""
+    def _state_layer(self, total: int) -> ExactLayer:
+        """Return the values of the states of a sum that has some."""
         game, discount = self.game, self.objective.discount
-        if self._told_states is None or total not in self._state_sums():
-            return
         starts = [game.pack(board) for board, _ in game.starts() if game.sum(board) == total]
         made = [self._reader.compiled.canonical(np.array(starts, dtype=np.uint64))]
         for exponent in game.spawn_exponents:
@@ -404,22 +391,25 @@ class _Pass:
         worths, allowed = self._worths(keys, total)
         slides = self.objective.told(worths[0] * discount.numerator)
         slides[~allowed] = None
-        values = self.objective.told(self._states(keys, total)[0])
+        values = self.objective.told(self._best(keys, total, worths, allowed)[0])
         one = self.denominator(total) * discount.denominator
-        self._told_states(ExactLayer(total, keys, values, one, slides.T))
+        return ExactLayer(total, keys, values, one, slides.T)
 
-    def _chosen(self, worths: Array, allowed: Array) -> Array:
-        """Return what the slide is worth that the player takes, from ``worths[row, slide, state]``."""
+    def _best(self, states: Array, total: int, worths: Array, allowed: Array) -> Array:
+        """Return what `_states` does, from what slides are worth: of the slide that the player takes."""
         above, below = worths.max(initial=0) + 1, worths.min(initial=0) - 1
         if self.play == "worst":
-            worst: Array = np.where(allowed, worths, above).min(axis=1)
-            return worst
-        best: Array = np.where(allowed, worths, below).max(axis=1)
+            chosen: Array = np.where(allowed, worths, above).min(axis=1)
+        else:
+            chosen = np.where(allowed, worths, below).max(axis=1)
         if self.play == "fastest":
             # A slide takes one move in each game that is won after it.
-            slides = np.where(allowed & (worths[0] == best[0]), worths[1], above).min(axis=0)
-            return np.stack([best[0], best[0] + slides])
-        return best
+            slides = np.where(allowed & (worths[0] == chosen[0]), worths[1], above).min(axis=0)
+            chosen = np.stack([chosen[0], chosen[0] + slides])
+        discount = self.objective.discount
+        ends = self._ended(states) * (self.denominator(total) * discount.denominator)
+        either: Array = np.where(allowed.any(axis=0), chosen * discount.numerator, ends)
+        return either
 
     def _ended(self, boards: Array) -> Array:
         """Return the rows of what boards are worth on which the game ends, if they are not won."""
@@ -515,40 +505,29 @@ def check_exactly(table: Table | Path | str, objective: str | None = None, **use
             f"{opened.location.name} does not hold just the reachable positions: fractions are compared with "
             "a whole table of these"
         )
-    comparison = _Comparison(opened, chosen)
-    found = solve_exactly(opened.game, chosen, layer=comparison.add, **use)
-    start = float(opened.start[chosen.label])
-    return comparison.finish(start, found.start)
+    rounding = Rounding(opened.game, chosen)
+    values = wrong = 0
+    largest = proved = 0.0
 
-
-class _Comparison:
-    """The floats of a table beside exact values."""
-
-    def __init__(self, table: Table, objective: Objective) -> None:
-        self._table, self._objective = table, objective
-        self._rounding = Rounding(table.game, objective)
-        self.values = self.wrong = 0
-        self.largest = self.proved = 0.0
-
-    def add(self, layer: ExactLayer) -> None:
-        """Compare the values of a layer."""
-        found = self._table.prober.layer(layer.sum, self._objective)
-        stored = np.concatenate([np.zeros(0), *(found.values(chunk) for chunk in range(found.chunks))])
-        for number, exact in zip(stored.tolist(), layer.numerators.tolist(), strict=True):
-            value = float(self._objective.told(self._objective.read(number)))
-            self._compare(value, Fraction(exact, layer.denominator), layer.sum)
-
-    def _compare(self, value: float, exact: Fraction, total: int) -> float:
-        away, allowed = abs(Fraction(value) - exact), self._rounding.error(value, total)
-        self.values += 1
-        self.wrong += away > Fraction(allowed)
+    def compare(value: float, exact: Fraction, total: int) -> float:
+        """Compare a float with its exact value, and return their relative distance."""
+        nonlocal values, wrong, largest, proved
+        away, allowed = abs(Fraction(value) - exact), rounding.error(value, total)
+        values += 1
+        wrong += away > Fraction(allowed)
         error = float(away / exact) if exact else math.inf if away else 0.0
-        self.largest = max(self.largest, error)
+        largest = max(largest, error)
         if exact:
-            self.proved = max(self.proved, allowed / float(exact))
+            proved = max(proved, allowed / float(exact))
         return error
 
-    def finish(self, start: float, exact: Fraction) -> ExactCheck:
-        """Compare the start, and return what was found."""
-        error = self._compare(start, exact, 0)
-        return ExactCheck(self._objective, self.values, self.largest, error, self.proved, self.wrong)
+    def compare_layer(layer: ExactLayer) -> None:
+        found = opened.prober.layer(layer.sum, chosen)
+        stored = np.concatenate([np.zeros(0), *(found.values(chunk) for chunk in range(found.chunks))])
+        for number, exact in zip(stored.tolist(), layer.numerators.tolist(), strict=True):
+            value = float(chosen.told(chosen.read(number)))
+            compare(value, Fraction(exact, layer.denominator), layer.sum)
+
+    start = solve_exactly(opened.game, chosen, layer=compare_layer, **use).start
+    error = compare(float(opened.start[chosen.label]), start, 0)
+    return ExactCheck(chosen, values, largest, error, proved, wrong)

@@ -150,20 +150,26 @@ def search_limits(
     if game.goal is None:
         raise UsageError("a search for limits needs a goal")
     first = game.limits or least_limits(game)
-    most = boards
+    begun = game.changed(limits=first)
+    count, most = _boards(begun), boards
     if boards is None and seconds == math.inf:
-        most = max(10**6, 16 * _boards(game, first))
+        most = max(10**6, 16 * count)
     bench = _Bench(game, most, Allowance.of(**use), time.monotonic() + seconds)
     since = working_time()
-    begun = game.changed(limits=first)
     if not begun.goal_fits:
         raise UsageError(f"within the first limits {begun} cannot be won: give higher limits")
-    _refuse_long(bench, first, seconds)
+    longest = seconds if seconds < math.inf else PATIENCE
+    # For fewer boards this machine need not be measured.
+    if count >= LARGE and (takes := bench.takes(count)) > longest:
+        raise UsageError(
+            f"the limits {begun.limits_text}, with which the search begins, have {count:,} boards, which "
+            f"take about {duration(takes)}: allow more time, or give lower limits"
+        )
     here = bench.trial(first)
     if here is None:
         raise UsageError(
-            f"the limits {begun.limits_text} have {_boards(game, first):,} boards, "
-            f"more than {most:,}: allow more boards, or give lower limits"
+            f"the limits {begun.limits_text} have {count:,} boards, more than {most:,}: allow more boards, "
+            "or give lower limits"
         )
     path = [here]
     with suppress(KeyboardInterrupt):  # the best limits so far are the result
@@ -171,20 +177,6 @@ def search_limits(
             _raise_all(bench, path, step)
         _climb(bench, path, step)
     return FoundLimits(path[-1], tuple(path), len(bench.found), most, bench.done, working_time() - since)
-
-
-def _refuse_long(bench: _Bench, first: Limits, seconds: float) -> None:
-    """Raise `UsageError` if the first limits take longer than there is time; without one, than `PATIENCE`."""
-    count = _boards(bench.game, first)
-    if count < LARGE:  # this machine need not be measured
-        return
-    takes = bench.takes(count)
-    if takes > (seconds if seconds < math.inf else PATIENCE):
-        text = bench.game.changed(limits=first).limits_text
-        raise UsageError(
-            f"the limits {text}, with which the search begins, have {count:,} boards, which take about "
-            f"{duration(takes)}: allow more time, or give lower limits"
-        )
 
 
 def _raise_all(bench: _Bench, path: list[Trial], step: Callable[[Trial, int], None] | None) -> None:
@@ -251,9 +243,8 @@ def _without_tiles(game: Game) -> frozenset[int]:
     return game.held.union(game.walls)
 
 
-def _boards(game: Game, limits: Limits) -> int:
-    within = game.changed(limits=limits)
-    return math.prod(len(within.codes(cell)) for cell in range(game.cells))
+def _boards(game: Game) -> int:
+    return math.prod(len(game.codes(cell)) for cell in range(game.cells))
 
 
 class _Bench:
@@ -280,10 +271,11 @@ class _Bench:
         The first limits are always tried.
         """
         try:
-            count = _boards(self.game, limits)
+            within = self.game.changed(limits=limits)
         except GameError:
             return None
-        if count > self.boards or not self.game.changed(limits=limits).goal_fits:
+        count = _boards(within)
+        if count > self.boards or not within.goal_fits:
             return None
         key = min(tuple(limits[source] for source in p) for p in self._group)
         if key not in self.found:
@@ -292,11 +284,11 @@ class _Bench:
             if timed and time.monotonic() + self.takes(count) > self.deadline:
                 self.left_out = True
                 return None
-            self.found[key] = Trial(self.game, limits, count, self._value(limits))
+            self.found[key] = Trial(self.game, limits, count, self._value(within))
         return self.found[key]
 
-    def _value(self, limits: Limits) -> Value:
-        index, win = PerfectIndex(self.game.changed(limits=limits)), Objective("win", "float32")
+    def _value(self, within: Game) -> Value:
+        index, win = PerfectIndex(within), Objective("win", "float32")
         with (
             temporary_folder() as folder,
             DensePass(Run(**vars(self._allowed), folder=folder), index, win) as one,

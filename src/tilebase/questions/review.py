@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -282,22 +282,8 @@ def review(
         If a file of the table is damaged.
     """
     table = open_table(table)
-    meaning, unit = table.meaning(objective), table.unit(objective)
-    written = parse_game(table.game, text, partial(read_written, table.game))
-    positions = _counted(written.positions, progress)
-    moves = [_reviewed(table, position, number, objective) for number, position in positions]
-    return Review(written.form, meaning, unit, tuple(moves))
-
-
-def _counted(
-    positions: Sequence[Position], progress: Callable[[Progress], None] | None
-) -> Iterator[tuple[int, Position]]:
-    """Yield the positions with their numbers, and say how far they are."""
-    pace = Pace(progress, "positions")
-    for number, position in enumerate(positions, 1):
-        yield number, position
-        if pace.due():
-            pace.report(number, "review", number, number / len(positions))
+    table.objective(objective)  # `review_game` leaves out tables without it
+    return review_game({"": table}, text, objective, progress=progress)
 
 
 def review_game(
@@ -327,11 +313,14 @@ def review_game(
             asked.append((name, table))
     if written is None:
         raise problem
-    positions = _counted(written.positions, progress)
-    moves = tuple(_best_reviewed(asked, one, number, objective) for number, one in positions)
+    moves, pace = list[ReviewedMove](), Pace(progress, "positions")
+    for number, position in enumerate(written.positions, 1):
+        moves.append(_best_reviewed(asked, position, number, objective))
+        if pace.due():
+            pace.report(number, "review", number, number / len(written.positions))
     often = Counter(move.table for move in moves if move.table)
     most = dict(asked)[often.most_common(1)[0][0]] if often else asked[0][1]
-    return Review(written.form, most.meaning(objective), most.unit(objective), moves)
+    return Review(written.form, most.meaning(objective), most.unit(objective), tuple(moves))
 
 
 def _best_reviewed(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import WEEK, Estimate
-from tilebase.costs.rows import check_space, expected
+from tilebase.costs.rows import SPACES, expected
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
 from tilebase.files.run import Query
@@ -25,7 +25,6 @@ from tilebase.objectives.objective import Objective
 from tilebase.runtime.measured import duration
 
 if TYPE_CHECKING:
-    from tilebase.objectives.results import Solution
     from tilebase.tables.pruning import Pruning
 
 LOG = logging.getLogger("tilebase")
@@ -91,7 +90,9 @@ class Ask:
         return cls(game, tuple(objectives), "all" if on_device else chosen, down_to, on_device)
 
     def __post_init__(self) -> None:
-        check_space(self.space)
+        if self.space not in SPACES:
+            spaces = ", ".join((*SPACES, DEVICE))
+            raise UsageError(f"space {self.space!r} does not exist: choose one of {spaces}")
 
     @property
     def backend(self) -> str:
@@ -115,20 +116,6 @@ class Keep:
     def whole(self) -> bool:
         """Whether the values of all layers remain."""
         return self.table is not None and self.pruning is None
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder of the run; None if any will do."""
-        return self.table if self.pruning is None else self.pruning.work
-
-    def finished(self) -> Solution | None:
-        """Return the result of an earlier call that has finished a table that leaves boards out."""
-        if self.pruning is None:
-            return None
-        done = self.pruning.finished()
-        if done is not None:
-            self.pruning.clean()
-        return done
 
 
 NOTHING = Keep()

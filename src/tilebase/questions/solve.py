@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -128,9 +128,13 @@ def solve(
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
     keep = _kept(ask, table, above, space)
-    if (done := keep.finished()) is not None:
-        return done
-    with run_in(keep.folder or folder, cluster=cluster, space=ask.space, **use) as run:
+    place = keep.table or folder
+    if keep.pruning is not None:
+        place = keep.pruning.work
+        if (done := keep.pruning.finished()) is not None:
+            keep.pruning.clean()
+            return done
+    with run_in(place, cluster=cluster, space=ask.space, **use) as run:
         # Boards are left out of tables of reachable positions only.
         chosen = choose_space(ask, run, keep=keep.whole) if keep.pruning is None else "reachable"
         return solve_in(replace(ask, space=chosen), run, keep)
@@ -279,15 +283,14 @@ def _solve_missing(
 
         sharing = SharedLayers(run.cluster, run.folder, here, objectives)
     fresh = run.cluster is None and not any(one.layers for one in missing)
-    backward_pass = BackwardPass(run, here, missing, release=release, sharing=sharing)
-    try:
-        with remembering() as done:
-            backward_pass.run(ask.down_to)
-            if fresh:
-                afters = sum(size for total, size in here.sizes.items() if total >= ask.least)
-                done["solve"] = afters * spawns_of(ask.game, len(objectives))
-    finally:
-        backward_pass.close()
+    with (
+        closing(BackwardPass(run, here, missing, release=release, sharing=sharing)) as backward_pass,
+        remembering() as done,
+    ):
+        backward_pass.run(ask.down_to)
+        if fresh:
+            afters = sum(size for total, size in here.sizes.items() if total >= ask.least)
+            done["solve"] = afters * spawns_of(ask.game, len(objectives))
 
 
 def _stored(path: Path, ask: Ask, keep: Keep, *, shared: bool) -> list[StoredValues]:
@@ -445,13 +448,10 @@ def _start_values(
     """Return the value of the start under each objective, by probing, and of each of several start boards."""
     game, objectives = ask.game, ask.objectives
     layers = {values.objective.label: values.files for values in stored}
-    prober = Prober(str(path), game, objectives, layers)
     roundings = [Rounding(game, one) for one in objectives]
-    try:
+    with closing(Prober(str(path), game, objectives, layers)) as prober:
         start = StartValues(objectives, [one.start(prober.start(one.objective)) for one in roundings])
         by_board = [_values_after(one, partial(prober.state, objective=one.objective)) for one in roundings]
-    finally:
-        prober.close()
     return start, _by_board(game, objectives, by_board)
 
 
@@ -489,13 +489,10 @@ def read_before(path: Path, game: Game, space: str) -> Manifest | None:
 
     Raises `WrongGameError`, before any file is written, if it belongs to another game or other boards.
     """
-    try:
+    before = None
+    with suppress(CorruptError):
         before = Manifest.of_folder(path)
-    except CorruptError:
-        return None
-    if before is None:
-        return None
-    if (before.game, before.space) != (game, space) or before.thinned is not None:
+    if before is not None and ((before.game, before.space) != (game, space) or before.thinned is not None):
         raise WrongGameError(
             f"{path / places.TABLE} belongs to another table: delete it, and the same command writes it again"
         )

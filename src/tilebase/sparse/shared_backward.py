@@ -99,10 +99,8 @@ class SharedLayers:
         space: Reachable,
         objectives: Sequence[Objective],
     ) -> None:
-        self.executor, self.folder, self._game = executor, folder, space.game
+        self.executor, self.folder = executor, folder
         assert isinstance(space.layers, LayerFolder)
-        self._keys = space.layers.folder.relative_to(folder).as_posix()
-        self._folders = [places.values_folder(one.label) for one in objectives]
         there = Run(folder=folder.resolve(), memory=executor.memory, threads=executor.threads_each)
         keys = space.layers.folder.resolve()
         self._job = SolveJob(there, keys, space.layers.contents, tuple(objectives), dict(space.sizes))
@@ -113,8 +111,11 @@ class SharedLayers:
 
     def parts(self, total: int, keys: Layer) -> Iterator[backward.Part]:
         """Yield the parts of a layer, in order.  Raises what a worker raises."""
-        spans = backward.spans_of(keys, self.executor.threads)
-        pieces = [self._piece(total, number, span) for number, span in enumerate(spans)]
+        exchange = self.executor.exchange.name
+        pieces = [
+            Piece("solve", total, span.start, span.stop, (), f"{exchange}/{places.exchanged(total, number)}")
+            for number, span in enumerate(backward.spans_of(keys, self.executor.threads))
+        ]
         try:
             with closing(self.executor.map(self._job, pieces)) as results:
                 for piece, summaries in zip(pieces, results, strict=True):
@@ -123,13 +124,6 @@ class SharedLayers:
         finally:
             for piece in pieces:
                 (self.folder / piece.writes).unlink(missing_ok=True)
-
-    def _piece(self, total: int, number: int, span: range) -> Piece:
-        sums = sorted(total + (1 << e) for e in {1, 2, *self._game.spawn_exponents})
-        above = [places.layer(folder, s) for s in sums for folder in self._folders]
-        reads = [places.layer(self._keys, total), *above]
-        writes = f"{self.executor.exchange.name}/{places.exchanged(total, number)}"
-        return Piece("solve", total, span.start, span.stop, tuple(reads), writes)
 
     def _part(self, piece: Piece, keys: Layer, summaries: Summaries) -> backward.Part:
         span = range(piece.begin, piece.end)
