@@ -73,9 +73,7 @@ def count(
     by: Annotated[
         str | None, Parameter(help="Rows by sum, by max (the largest tile), or by sum,max.")
     ] = None,
-    lookahead: Annotated[
-        bool, Parameter(negative=(), help="Omit states that are won or lost within one move.")
-    ] = False,
+    lookahead: Annotated[bool, Parameter(help="Omit states that are won or lost within one move.")] = False,
     work: RunOptions = RunOptions(),
     shown: ShownOptions = ShownOptions(),
     run: UseOptions = UseOptions(),

@@ -54,7 +54,7 @@ class AgentOptions:
         ),
     ] = None
     returns: Annotated[
-        bool, Parameter(negative=(), help="Do not discount the first slide, as in reinforcement learning.")
+        bool, Parameter(help="Do not discount the first slide, as in reinforcement learning.")
     ] = False
 
 
@@ -84,7 +84,7 @@ class EndsOptions:
     ] = 1
     meets: Annotated[
         list[str] | None,
-        Parameter(negative=(), help="Print the probability that a game reaches this board; may be repeated."),
+        Parameter(help="Print the probability that a game reaches this board; may be repeated."),
     ] = None
 
 

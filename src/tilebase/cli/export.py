@@ -47,8 +47,7 @@ def boards(
     *,
     total: Annotated[int, Parameter(name="--sum", help="The sum of the layer.")],
     states: Annotated[
-        bool,
-        Parameter(negative=(), help="Write states, which count --keep states keeps, not afterstates."),
+        bool, Parameter(help="Write states, which count --keep states keeps, not afterstates.")
     ] = False,
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="The Parquet file to write.")],
 ) -> int:
@@ -80,7 +79,7 @@ def data(
         ),
     ],
     visits: Annotated[
-        bool, Parameter(negative=(), help="Add the probability that a game of optimal play meets each state.")
+        bool, Parameter(help="Add the probability that a game of optimal play meets each state.")
     ] = False,
     objective: LabelOption = None,
 ) -> int:
@@ -115,16 +114,12 @@ WRITTEN = 20_000
 class StateOptions:
     """Which states are drawn, and how many of them."""
 
-    group: Annotated[
-        bool, Parameter(negative=(), help="One node for all states of one sum and largest tile.")
-    ] = False
-    specials: Annotated[
-        bool, Parameter(negative=(), help="Draw won and lost ends, too; --values always does.")
-    ] = False
-    lookahead: Annotated[
-        bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
-    ] = False
-    raw: Annotated[bool, Parameter(negative=(), help="Draw all states, not one of each orbit.")] = False
+    group: Annotated[bool, Parameter(help="One node for all states of one sum and largest tile.")] = False
+    specials: Annotated[bool, Parameter(help="Draw won and lost ends, too; --values always does.")] = False
+    lookahead: Annotated[bool, Parameter(help="Collapse states that are won or lost within one move.")] = (
+        False
+    )
+    raw: Annotated[bool, Parameter(help="Draw all states, not one of each orbit.")] = False
     max_states: Annotated[
         int | None,
         Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for a picture of all, else {WRITTEN:,}."),
@@ -136,12 +131,10 @@ class StateOptions:
 class ValueOptions:
     """What is drawn of the values."""
 
-    values: Annotated[bool, Parameter(negative=(), help="Draw actions with probabilities and values.")] = (
+    values: Annotated[bool, Parameter(help="Draw actions with probabilities and values.")] = False
+    optimal: Annotated[bool, Parameter(help="Draw only best actions, and the states that they lead to.")] = (
         False
     )
-    optimal: Annotated[
-        bool, Parameter(negative=(), help="Draw only best actions, and the states that they lead to.")
-    ] = False
     board: Annotated[
         str | None,
         Parameter(
@@ -176,7 +169,6 @@ def graph(
         list[Path] | None,
         Parameter(
             name=["--output", "-o"],
-            negative=(),
             help="File to write, .dot or .svg; may be repeated. Default: DOT is printed.",
         ),
     ] = None,
@@ -317,15 +309,10 @@ def values(
     ],
     total: Annotated[int | None, Parameter(name="--sum", help="Only the layer of this sum.")] = None,
     states: Annotated[
-        bool,
-        Parameter(
-            negative=(),
-            help="Write states and the value of each slide, not afterstates.",
-        ),
+        bool, Parameter(help="Write states and the value of each slide, not afterstates.")
     ] = False,
     exact: Annotated[
-        bool,
-        Parameter(negative=(), help="Solve the game again, and write values as reduced fractions, p/q."),
+        bool, Parameter(help="Solve the game again, and write values as reduced fractions, p/q.")
     ] = False,
     objective: LabelOption = None,
 ) -> int:

@@ -58,10 +58,7 @@ class EngineOptions:
     ] = None
     again: Annotated[
         bool,
-        Parameter(
-            negative=(),
-            help="After --engine dense, count the boards and wins of each layer again by diagrams.",
-        ),
+        Parameter(help="After --engine dense, count the boards and wins of each layer again by diagrams."),
     ] = False
     cluster: ClusterOption = None
 
@@ -267,9 +264,9 @@ class MethodOptions:
             "or bits (no diagrams; the sweep lines of the largest tile below the goal)."
         ),
     ] = "sum"
-    corollary7: Annotated[
-        bool, Parameter(negative=(), help="Omit states that play from an empty board cannot make.")
-    ] = False
+    corollary7: Annotated[bool, Parameter(help="Omit states that play from an empty board cannot make.")] = (
+        False
+    )
     variant: Annotated[
         str,
         Parameter(help="adversarial; cooperative (spawns help); or deterministic (on the first empty cell)."),

@@ -36,8 +36,7 @@ def limits(
     minimal: Annotated[
         bool,
         Parameter(
-            negative=(),
-            help="Find the lowest limits that force the goal, and the highest that do not, below --limits.",
+            help="Find the lowest limits that force the goal, and the highest that do not, below --limits."
         ),
     ] = False,
     boards: Annotated[

@@ -36,7 +36,7 @@ class SeatOptions:
     start: Annotated[str | None, Parameter(help="A board to begin with, instead of random tiles.")] = None
     seed: Annotated[int | None, Parameter(help="The same seed and slides give the same spawns.")] = None
     adversary: Annotated[
-        bool, Parameter(negative=(), help="Make each spawn the worst one for the player, by the table.")
+        bool, Parameter(help="Make each spawn the worst one for the player, by the table.")
     ] = False
 
 
@@ -45,10 +45,8 @@ class SeatOptions:
 class DialogueOptions:
     """What is shown, and who slides."""
 
-    train: Annotated[
-        bool, Parameter(negative=(), help="Hide values, and print after each slide what it lost.")
-    ] = False
-    auto: Annotated[bool, Parameter(negative=(), help="Let the table play.")] = False
+    train: Annotated[bool, Parameter(help="Hide values, and print after each slide what it lost.")] = False
+    auto: Annotated[bool, Parameter(help="Let the table play.")] = False
     delay: Annotated[float, Parameter(help="Seconds between two slides of the table.")] = 0.3
     values: Annotated[bool, Parameter(negative="--no-values", help="Show the value of each slide.")] = True
     keys: Annotated[

@@ -46,7 +46,7 @@ class PlayOptions:
     """Whether the cell of each drop is known."""
 
     deterministic: Annotated[
-        bool, Parameter(negative=(), help="Drops are in the first empty cell; moves are slides alone.")
+        bool, Parameter(help="Drops are in the first empty cell; moves are slides alone.")
     ] = False
     convention: Annotated[
         str | None,
@@ -82,7 +82,7 @@ def board(
     *,
     drops: DropsOption = "2,4",
     afterstate: Annotated[
-        bool, Parameter(negative=(), help="The board is one after a slide. Default: the player is to move.")
+        bool, Parameter(help="The board is one after a slide. Default: the player is to move.")
     ] = False,
     seed: SeedOption = 1,
     shown: ShownOptions = ShownOptions(),
@@ -286,11 +286,9 @@ def checkerboard(
         ),
     ] = None,
     colouring: Annotated[str, Parameter(help="The tile in the upper left corner: 2, 4 or both.")] = "both",
-    count: Annotated[
-        bool, Parameter(negative=(), help="Count the sequences of moves to each checkerboard.")
-    ] = False,
+    count: Annotated[bool, Parameter(help="Count the sequences of moves to each checkerboard.")] = False,
     search: Annotated[
-        bool, Parameter(negative=(), help="Decide by searches alone, without theorems and constructions.")
+        bool, Parameter(help="Decide by searches alone, without theorems and constructions.")
     ] = False,
     shown: ShownOptions = ShownOptions(),
     run: SearchOptions = SearchOptions(),

@@ -14,9 +14,7 @@ from tilebase.runtime.measured import duration
 
 def runs(
     *which: Annotated[str, Parameter(help="Names of runs, as this command prints them; default: all.")],
-    remove: Annotated[
-        bool, Parameter(negative=(), help="Delete the runs, apart from those of running commands.")
-    ] = False,
+    remove: Annotated[bool, Parameter(help="Delete the runs, apart from those of running commands.")] = False,
     older_than: Annotated[
         str | None, Parameter(help="Only runs that have written nothing for this time: 90min, 2h, 7d.")
     ] = None,

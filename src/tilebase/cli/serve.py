@@ -25,9 +25,7 @@ class ServerOptions:
     )
     port: Annotated[int, Parameter(help="Port to listen on; 0 takes a free one.")] = 2048
     rate: Annotated[float, Parameter(help="Probes per second that one client may request.")] = 10_000.0
-    browse: Annotated[bool, Parameter(name="--open", negative=(), help="Open the page in the browser.")] = (
-        False
-    )
+    browse: Annotated[bool, Parameter(name="--open", help="Open the page in the browser.")] = False
 
 
 def serve(

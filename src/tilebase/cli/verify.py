@@ -33,7 +33,7 @@ class DerivedOptions:
     """Which values are derived again, and by whom."""
 
     sample: Annotated[int, Parameter(help="Values of each objective to derive again.")] = 1000
-    every: Annotated[bool, Parameter(name="--all", negative=(), help="Derive all values again.")] = False
+    every: Annotated[bool, Parameter(name="--all", help="Derive all values again.")] = False
     seed: Annotated[int, Parameter(help="Seed of the random sample.")] = 0
     cluster: ClusterOption = None
 
@@ -50,10 +50,7 @@ def verify(
     ],
     *,
     exact: Annotated[
-        bool,
-        Parameter(
-            negative=(), help="Compare every float of a table of up to 3 million afterstates with fractions."
-        ),
+        bool, Parameter(help="Compare every float of a table of up to 3 million afterstates with fractions.")
     ] = False,
     derived: DerivedOptions = DerivedOptions(),
     shown: ShownOptions = ShownOptions(),
