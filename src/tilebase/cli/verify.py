@@ -91,30 +91,28 @@ def verify(
         return show.plan(row, game=table.game)
     report = _Report()
     try:  # if the user stops the command, what is checked so far is written
-        checking = {
-            "sample": None if derived.every else derived.sample,
-            "seed": derived.seed,
-            "cluster": derived.cluster,
-        }
-        _verify_what_is_there(location, path, report, checking)
+        _verify_what_is_there(location, path, report, derived)
     finally:
         report.write(show)
     return report.status
 
 
-def _verify_what_is_there(
-    location: str, path: Path | None, report: _Report, checking: dict[str, Any]
-) -> None:
+def _verify_what_is_there(location: str, path: Path | None, report: _Report, derived: DerivedOptions) -> None:
     """Verify a table, a run, or each table of a folder."""
     if path is None or not stat.S_ISDIR(mode_of(path)):
-        _verify_table(location, report, checking)
+        _verify_table(location, report, derived)
     elif mode_of(path / places.QUERY) and not mode_of(path / places.TABLE):
         _verify_run(path, report)
     elif holds_tables(path):
         for one, problem in subfolders(path):
-            _verify_one(one, problem, report, checking)
+            try:
+                if problem:
+                    raise StorageError(problem)
+                _verify_table(one, report, derived)
+            except TilebaseError as error:  # the others are checked all the same
+                report.add_failed(one, error)
     else:
-        _verify_table(path, report, checking)
+        _verify_table(path, report, derived)
 
 
 class _Report:
@@ -195,16 +193,6 @@ def _verify_exactly(location: str, show: Shown) -> int:
     return 1 if wrong else 0
 
 
-def _verify_one(path: Path, problem: str, report: _Report, checking: dict[str, Any]) -> None:
-    """Verify one table of many, unless there is a problem: a table that cannot be checked is a line, too."""
-    try:
-        if problem:
-            raise StorageError(problem)
-        _verify_table(path, report, checking)
-    except TilebaseError as error:
-        report.add_failed(path, error)
-
-
 def _verify_run(path: Path, report: _Report) -> None:
     from tilebase.files.run import Findings, StopCheckError, verify_run
     from tilebase.files.solved import verify_values
@@ -219,7 +207,7 @@ def _verify_run(path: Path, report: _Report) -> None:
     report.add(path, found.wrong, found.unread, unfinished if begun else "sound")
 
 
-def _verify_table(location: Path | str, report: _Report, checking: dict[str, Any]) -> None:
+def _verify_table(location: Path | str, report: _Report, derived: DerivedOptions) -> None:
     from tilebase.tables.probe import Table, open_solved
     from tilebase.tables.verify import verify_table
     from tilebase.tables.winning import WinningSet
@@ -230,7 +218,10 @@ def _verify_table(location: Path | str, report: _Report, checking: dict[str, Any
         return
     assert isinstance(opened, Table)  # certificates are checked elsewhere
     with counting_progress() as progress:
-        found = verify_table(opened, progress=progress, anyway=ANYWAY.get(), **checking)
+        found = verify_table(
+            opened, sample=None if derived.every else derived.sample, seed=derived.seed,
+            cluster=derived.cluster, progress=progress, anyway=ANYWAY.get(),
+        )  # fmt: skip
     sound = f"sound, {found.layers} layers, {found.values:,} values derived again"
     if found.skipped:
         why = "boards that follow were left out of the table, or no error of a step is proved"
@@ -258,16 +249,8 @@ def _verify_winning(winning: WinningSet, report: _Report) -> None:
 
 def _check_certificate(certificate: Path, show: Shown) -> int:
     """Check a certificate, and say what it proves.  Raises `CorruptError` if it proves nothing."""
-    done = 0
     try:
-        with share_progress("boards checked") as progress:
-
-            def tell(more: int, every: int) -> None:
-                nonlocal done
-                done += more
-                if progress is not None:
-                    progress(done, every)
-
+        with share_progress("boards checked") as tell:
             header = check_certificate(certificate, tell)
     except RefusedError as error:
         raise CorruptError(f"{certificate} proves nothing: {error}") from error
@@ -281,48 +264,37 @@ def _check_certificate(certificate: Path, show: Shown) -> int:
 
 def proved_by(header: dict[str, Any]) -> str:
     """Return the statement that a certificate with this header proves."""
-    spawns = " and ".join(f"{tile}s" for tile in header["drops"])
-    within = f" within the limits {','.join(map(str, header['limits']))}" if header["limits"] else ""
-    if "horizon" in header:
-        within += f" in the game that ends at the sum {header['horizon']}"
-    forced, wins = header["claim"] == "forced", f"{_wins(header)}{within}"
-    return forced_sentence(forced, f"2048 on {_board(header)}", _start(header), wins, spawns)
+    width = int(header["shape"].rpartition("x")[2])
 
+    def board_text(word: str) -> str:
+        return by_rows([sign if sign in "0x*" else str(2 ** int(sign, 36)) for sign in word], width)
 
-def _board(header: dict[str, Any]) -> str:
-    """Return the shape, the x and the masks in words."""
-    text = str(header["shape"])
+    # The shape, the x and the masks.
+    board = f"2048 on {header['shape']}"
     if header.get("x"):
-        text += f" with {header['x']} movable tiles x that never merge"
+        board += f" with {header['x']} movable tiles x that never merge"
     if header.get("masks"):
-        width = int(header["shape"].rpartition("x")[2])
         masks = " or ".join(by_rows(mask, width, "") for mask in header["masks"])
         which = "the mask" if len(header["masks"]) == 1 else "one of the masks"
-        text += f", which cover {which} {masks} after each slide"
-    return text
-
-
-def _start(header: dict[str, Any]) -> str:
-    """Return where the game begins, in words."""
+        board += f", which cover {which} {masks} after each slide"
+    # Where the game begins.
     states, afters = header["starts"], header.get("afterstates", [])
-    width = int(header["shape"].rpartition("x")[2])
-    texts = [by_rows([*map(_tile, word)], width) for word in [*states, *afters]]
+    starts = [board_text(word) for word in [*states, *afters]]
     first = ", a spawn first" if afters and not states else ""
-    if not texts:
-        return "the empty board"
-    if len(texts) == 1:
-        return f"the board {texts[0]}, up to symmetry{first}"
-    return f"each of {len(texts)} starts{first}, the first of them {texts[0]}"
-
-
-def _wins(header: dict[str, Any]) -> str:
-    """Return what wins, in words."""
+    if not starts:
+        start = "the empty board"
+    elif len(starts) == 1:
+        start = f"the board {starts[0]}, up to symmetry{first}"
+    else:
+        start = f"each of {len(starts)} starts{first}, the first of them {starts[0]}"
+    # What wins, and until when.
     goals = {"the tile": header["goal"], "the sum": header.get("goal_sum")}
     ways = [f"{name} {value}" for name, value in goals.items() if value is not None]
-    width = int(header["shape"].rpartition("x")[2])
-    ways += [f"the pattern {by_rows([*map(_tile, word)], width)}" for word in header.get("patterns", [])]
-    return " or ".join(ways)
-
-
-def _tile(sign: str) -> str:
-    return sign if sign in "0x*" else str(2 ** int(sign, 36))
+    ways += [f"the pattern {board_text(word)}" for word in header.get("patterns", [])]
+    wins = " or ".join(ways)
+    if header["limits"]:
+        wins += f" within the limits {','.join(map(str, header['limits']))}"
+    if "horizon" in header:
+        wins += f" in the game that ends at the sum {header['horizon']}"
+    spawns = " and ".join(f"{tile}s" for tile in header["drops"])
+    return forced_sentence(header["claim"] == "forced", board, start, wins, spawns)
