@@ -145,21 +145,6 @@ class ValueOptions:
     discount: Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")] = "1"
 
 
-@Parameter(name="*")
-@dataclass(frozen=True)
-class OtherOptions:
-    """What is drawn in place of a game."""
-
-    layer: Annotated[
-        str | None,
-        Parameter(help="Draw the decision diagram of this layer of the winning set in the folder SHAPE."),
-    ] = None
-    rows: Annotated[
-        int | None,
-        Parameter(help="Draw the rows of this length that slides can turn into 2 4 2 4 ..."),
-    ] = None
-
-
 def graph(
     shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
@@ -174,7 +159,13 @@ def graph(
     ] = None,
     states: StateOptions = StateOptions(),
     worth: ValueOptions = ValueOptions(),
-    other: OtherOptions = OtherOptions(),
+    layer: Annotated[
+        str | None,
+        Parameter(help="Draw the decision diagram of this layer of the winning set in the folder SHAPE."),
+    ] = None,
+    rows: Annotated[
+        int | None, Parameter(help="Draw the rows of this length that slides can turn into 2 4 2 4 ...")
+    ] = None,
 ) -> int:
     """Draw the states of a small game, and the transitions between them, as a graph.
 
@@ -199,14 +190,14 @@ def graph(
         if file.suffix.lower() not in (*DOT, *DRAWINGS):
             raise UsageError(f"{file} is neither DOT nor SVG: end its name in .dot or .svg, {CONVERTED}")
         check_output(file)
-    if other.rows is not None:
-        if shape or goal is not None or other.layer is not None:
+    if rows is not None:
+        if shape or goal is not None or layer is not None:
             raise UsageError("--rows draws the rows of one length: leave the shape and --layer out")
-        found = row_picture(other.rows)
+        found = row_picture(rows)
         summary = f"{len(found.nodes):,} rows up to reflection, {len(found.edges):,} steps"
-    elif other.layer is not None:
-        found = set_picture(open_winning_set(shape), other.layer)
-        summary = f"layer {other.layer}, {len(found.nodes):,} nodes without complement edges"
+    elif layer is not None:
+        found = set_picture(open_winning_set(shape), layer)
+        summary = f"layer {layer}, {len(found.nodes):,} nodes without complement edges"
     else:
         drawn = worth.board is None and any(file.suffix.lower() in DRAWINGS for file in files)
         most = states.max_states if states.max_states is not None else DRAWN if drawn else WRITTEN

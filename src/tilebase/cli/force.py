@@ -24,7 +24,7 @@ from tilebase.cli.options import (
     UseOptions,
     WorkOption,
     make_game,
-    parse_budget,
+    parse_time,
 )
 from tilebase.cli.output import MOST_ROWS, PLANNING, Shown, plannable, signature, signed
 from tilebase.cli.progress import counting_progress, prepare_kernels
@@ -122,7 +122,7 @@ def decide(
         with counting_progress() as progress:
             answer = ask(
                 question, engine=how.engine, folder=folder.path, keep=kept.work is not None,
-                certificate=certificate, seconds=parse_budget(kept.budget), again=how.again,
+                certificate=certificate, seconds=parse_time(kept.budget), again=how.again,
                 cluster=how.cluster, **run.use(progress),
             )  # fmt: skip
         _write_answer(answer, show, certificate)
@@ -193,7 +193,7 @@ def largest(
 
     with counting_progress() as progress:
         found = largest_forced(
-            shape, spawns=spawns, start=start, limits=limits, seconds=parse_budget(budget),
+            shape, spawns=spawns, start=start, limits=limits, seconds=parse_time(budget),
             **run.use(progress),
         )  # fmt: skip
     row = {
@@ -234,7 +234,7 @@ def starts(
     with work_folder(kept.work, "force", question, "auto") as folder:
         with counting_progress() as progress:
             found = force_starts(
-                question, folder=folder.path, seconds=parse_budget(kept.budget), **run.use(progress)
+                question, folder=folder.path, seconds=parse_time(kept.budget), **run.use(progress)
             )
         rows = [
             {"start": question.format(one.board), "boards": one.boards, "forced": VERDICTS[one.forced][0]}
@@ -316,7 +316,7 @@ def diagrams(
     with work_folder(kept.work, "diagrams", question, *map(str, vars(method).values())) as folder:
         with counting_progress() as progress:
             found = symbolic(
-                question, method, seconds=parse_budget(kept.budget), export=output, folder=folder.path,
+                question, method, seconds=parse_time(kept.budget), export=output, folder=folder.path,
                 **run.use(progress),
             )  # fmt: skip
         _write_set(found, show)

@@ -18,7 +18,7 @@ from tilebase.cli.options import (
     UseOptions,
     WorkOption,
     make_game,
-    parse_budget,
+    parse_time,
 )
 from tilebase.cli.output import signed
 from tilebase.cli.progress import counting_progress, prepare_kernels
@@ -127,7 +127,7 @@ def sample(
 
     with counting_progress() as progress:
         found = sample_fillings(
-            question, how.count, fillings=fillings, seconds=parse_budget(how.budget), seed=how.seed,
+            question, how.count, fillings=fillings, seconds=parse_time(how.budget), seed=how.seed,
             **run.use(progress),
         )  # fmt: skip
     board = question.format(found.lost[0]) if found.lost else None

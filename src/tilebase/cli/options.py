@@ -332,17 +332,11 @@ def solved_first(words: Sequence[str], options: GameOptions) -> Game | None:
     return make_game(first, int(words[1]) if len(words) == 2 else None, options)
 
 
-def parse_seconds(text: str | None) -> float | None:
-    """``90``, ``90s``, ``10min``, ``2h`` or ``7d`` as seconds; None stays None.  Raises `UsageError`."""
+def parse_time(text: str | None, otherwise: float = math.inf) -> float:
+    """``90``, ``90s``, ``10min``, ``2h`` or ``7d`` as seconds; None is `otherwise`.  Raises `UsageError`."""
     if text is None:
-        return None
+        return otherwise
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|d|)", text.strip().lower())
     if not match:
         raise UsageError(f"{text!r} is not a time: write 90s, 10min, 2h or 7d")
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2][:1]]
-
-
-def parse_budget(text: str | None) -> float:
-    """Return a time as `parse_seconds` reads it; without one, no limit.  Raises `UsageError`."""
-    seconds = parse_seconds(text)
-    return math.inf if seconds is None else seconds

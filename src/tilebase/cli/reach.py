@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from tilebase.cli.options import ShownOptions, TimeOption, parse_budget, parse_seconds
+from tilebase.cli.options import ShownOptions, TimeOption, parse_time
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding, claim_of
@@ -105,7 +105,7 @@ def board(
     with counting_progress() as progress:
         found = ask(
             wanted, drops=drops, afterstate=afterstate, seed=seed, memory=search.memory,
-            seconds=parse_budget(search.budget), progress=progress,
+            seconds=parse_time(search.budget), progress=progress,
         )  # fmt: skip
     lines = [found.statement, *filter(None, [found.sequence])]
     lines.append(f"{found.positions:,} positions in {found.seconds:.1f} s")
@@ -135,7 +135,7 @@ def fill(
     from tilebase.patterns.filling import fill_board
 
     with counting_progress() as progress:
-        found = fill_board(size, seed=seed, seconds=parse_budget(budget), progress=progress)
+        found = fill_board(size, seed=seed, seconds=parse_time(budget), progress=progress)
     lines = [found.statement]
     if found.board is not None:
         lines += [*found.board.split("/"), found.sequence]
@@ -163,8 +163,7 @@ def shortest(
     tilebase reach shortest 10x10 --budget 10min
     """
     show = shown.checked()
-    asked = parse_seconds(search.budget)
-    limit = SHORTEST_SECONDS if asked is None else asked
+    limit = parse_time(search.budget, SHORTEST_SECONDS)
     prepare_kernels()
     from tilebase.patterns.shortest import shortest_game
 
@@ -317,7 +316,7 @@ def checkerboard(
     ]
     if search and not deterministic:
         prepare_kernels()  # of the search from the checkerboard
-    effort = Effort.within(parse_budget(run.budget), memory=run.memory)
+    effort = Effort.within(parse_time(run.budget), memory=run.memory)
     verdicts = [
         decide(rules, tile, effort, search=search) for rules in games for tile in _colourings(colouring)
     ]
