@@ -126,15 +126,14 @@ def play(
         question = solved_first([table, *([] if goal is None else [str(goal)])], GameOptions(**vars(game)))
     if question is None and goal is not None:
         raise UsageError(f"{table} is not a shape, and a table has its own rules: leave goal and rules out")
-    if question is not None and objective is None:
-        can_win = question.can_win
-        objective = ("guaranteed" if begin.adversary else "win") if can_win else "score"
     if kept is not None:
         check_output(kept)
     with ExitStack() as stack:
         from tilebase.cli.seat import Seat
 
         if question is not None:
+            if objective is None:
+                objective = ("guaranteed" if begin.adversary else "win") if question.can_win else "score"
             opened = stack.enter_context(_solved(question, objective, run))
         elif board is None:
             opened = _opened(stack, table, begin.start, objective)
@@ -212,14 +211,14 @@ def _best(tables: TableFolder, board: str, objective: str | None) -> Table:
 
 
 @contextmanager
-def _solved(game: Game, objective: str | None, run: UseOptions) -> Iterator[Table]:
+def _solved(game: Game, objective: str, run: UseOptions) -> Iterator[Table]:
     """Solve a game and open its table, which is deleted at the end."""
     from tilebase.cli.progress import counting_progress, prepare_kernels
     from tilebase.files.work_folders import table_folder
     from tilebase.objectives.objective import parse_objectives
     from tilebase.tables.probe import open_table
 
-    objectives = parse_objectives(objective or "win")
+    objectives = parse_objectives(objective)
     prepare_kernels()
     from tilebase.questions.solve import solve
 
