@@ -13,6 +13,7 @@ from tilebase.cli.options import (
     ClusterOption,
     GameOptions,
     GoalArgument,
+    Options,
     ShapeOrGoal,
     ShownOptions,
     UseOptions,
@@ -39,9 +40,8 @@ TOLD = {
 """What a reader is told that the totals count."""
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class RunOptions:
+class RunOptions(Options):
     """How far a run goes, what it keeps, and who does the large layers."""
 
     up_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None

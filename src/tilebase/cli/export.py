@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 from tilebase.cli.options import (
     GameOptions,
     GoalArgument,
+    Options,
     ShapeOrGoal,
     ShownOptions,
     make_game,
@@ -109,9 +110,8 @@ DRAWN = 2_000
 WRITTEN = 20_000
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class StateOptions:
+class StateOptions(Options):
     """Which states are drawn, and how many of them."""
 
     group: Annotated[bool, Parameter(help="One node for all states of one sum and largest tile.")] = False
@@ -126,9 +126,8 @@ class StateOptions:
     ] = None
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class ValueOptions:
+class ValueOptions(Options):
     """What is drawn of the values."""
 
     values: Annotated[bool, Parameter(help="Draw actions with probabilities and values.")] = False

@@ -16,6 +16,7 @@ from tilebase.cli.options import (
     ForcedOptions,
     ForcedStartOption,
     LimitsOption,
+    Options,
     ShapeArgument,
     ShapeOrGoal,
     ShownOptions,
@@ -43,9 +44,8 @@ if TYPE_CHECKING:
 GoalToForce = Annotated[int | None, Parameter(help="The tile to force.")]
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class EngineOptions:
+class EngineOptions(Options):
     """What decides a goal."""
 
     engine: Annotated[
@@ -251,9 +251,8 @@ def starts(
 # -- decision diagrams -----------------------------------------------------------------------------
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class MethodOptions:
+class MethodOptions(Options):
     """What is computed with diagrams, and how."""
 
     strategy: Annotated[

@@ -12,6 +12,7 @@ from cyclopts import App, Parameter
 from tilebase.cli.options import (
     USED,
     GameOptions,
+    Options,
     PatternOption,
     ShapeArgument,
     ShownOptions,
@@ -35,9 +36,8 @@ FillingsOption = Annotated[
 ]
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class SampleOptions:
+class SampleOptions(Options):
     """Which random fillings are decided, and for how long."""
 
     count: Annotated[int, Parameter(help="Random fillings.")] = 100

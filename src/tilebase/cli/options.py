@@ -86,6 +86,11 @@ TimeOption = Annotated[
 ]
 
 
+@Parameter(name="*")
+class Options:
+    """Options that a command takes as one value; their names have no prefix, also in subclasses."""
+
+
 @Parameter(name="*", group=PRINTED)
 @dataclass(frozen=True)
 class ShownOptions:
@@ -185,7 +190,6 @@ class RuleOptions:
     ] = None
 
 
-@Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
 class SolvedOptions(RuleOptions):
     """The rules of a game that is solved before it is played, whose start is not one of the options."""
@@ -193,7 +197,6 @@ class SolvedOptions(RuleOptions):
     spawn: SpawnOption = "1/10"
 
 
-@Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
 class GameOptions(SolvedOptions):
     """The rules of a game with random spawns."""
@@ -207,7 +210,6 @@ class GameOptions(SolvedOptions):
     ] = "two-tiles"
 
 
-@Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
 class AdversaryOptions(RuleOptions):
     """The rules of a game against an adversary, who spawns, but for the start."""
@@ -215,7 +217,6 @@ class AdversaryOptions(RuleOptions):
     spawns: SpawnsOption = "2,4"
 
 
-@Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
 class ForcedOptions(AdversaryOptions):
     """The rules of a game against an adversary."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.library import is_board_alone, offer, open_library
-from tilebase.cli.options import GameOptions, SolvedOptions, UseOptions, solved_first
+from tilebase.cli.options import GameOptions, Options, SolvedOptions, UseOptions, solved_first
 from tilebase.cli.output import Shown
 from tilebase.errors import MissingBoardError, MissingLayerError, UsageError, sentence
 from tilebase.files.source import check_output
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from tilebase.tables.probe import Table
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class SeatOptions:
+class SeatOptions(Options):
     """Where a game begins, and who spawns."""
 
     start: Annotated[str | None, Parameter(help="A board to begin with, instead of random tiles.")] = None
@@ -40,9 +39,8 @@ class SeatOptions:
     ] = False
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class DialogueOptions:
+class DialogueOptions(Options):
     """What is shown, and who slides."""
 
     train: Annotated[bool, Parameter(help="Hide values, and print after each slide what it lost.")] = False

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from tilebase.cli.options import ShownOptions, TimeOption, parse_time
+from tilebase.cli.options import Options, ShownOptions, TimeOption, parse_time
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding, claim_of
@@ -29,9 +29,8 @@ DropsOption = Annotated[str, Parameter(help="Tiles that are dropped: 2,4 (the re
 SeedOption = Annotated[int, Parameter(help="Seed of the random choices; the same seed gives the same game.")]
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class SearchOptions:
+class SearchOptions(Options):
     """What a search may use."""
 
     budget: TimeOption = None
@@ -40,9 +39,8 @@ class SearchOptions:
     ] = None
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class PlayOptions:
+class PlayOptions(Options):
     """Whether the cell of each drop is known."""
 
     deterministic: Annotated[

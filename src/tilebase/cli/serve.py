@@ -10,14 +10,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import GameOptions, ObjectiveOption, UseOptions, solved_first
+from tilebase.cli.options import GameOptions, ObjectiveOption, Options, UseOptions, solved_first
 from tilebase.cli.progress import prepare_kernels
 from tilebase.errors import UsageError
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class ServerOptions:
+class ServerOptions(Options):
     """Where a server listens, and how much one client may ask."""
 
     host: Annotated[str, Parameter(help="Address to listen on; 0.0.0.0 opens it to other machines.")] = (

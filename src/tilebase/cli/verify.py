@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.check import RefusedError, check_certificate
-from tilebase.cli.options import ClusterOption, ShownOptions
+from tilebase.cli.options import ClusterOption, Options, ShownOptions
 from tilebase.cli.output import PLANNING, Shown, plannable, signed
 from tilebase.cli.progress import counting_progress, share_progress
 from tilebase.errors import CorruptError, StorageError, TilebaseError, UsageError
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from tilebase.tables.winning import WinningSet
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class DerivedOptions:
+class DerivedOptions(Options):
     """Which values are derived again, and by whom."""
 
     sample: Annotated[int, Parameter(help="Values of each objective to derive again.")] = 1000
@@ -110,7 +109,7 @@ def _verify_what_is_there(location: str, path: Path | None, report: _Report, der
                     raise StorageError(problem)
                 _verify_table(one, report, derived)
             except TilebaseError as error:  # the others are checked all the same
-                report.add_failed(one, error)
+                report.enter(one, [str(error)], str(error))
     else:
         _verify_table(path, report, derived)
 
@@ -133,20 +132,14 @@ class _Report:
             verdicts.append(f"{len(wrong)} damaged; {remedy}")
         if unread:
             verdicts.append("not all of it could be read, so verify again when it can be")
-        self._enter(what, [*wrong, *unread], **numbers)
-        self._lines += [*wrong, *unread, f"{what}: {'; '.join(verdicts) or sound}"]
+        self._lines += [*wrong, *unread]
+        self.enter(what, [*wrong, *unread], "; ".join(verdicts) or sound, **numbers)
 
-    def add_failed(self, what: Path, error: TilebaseError) -> None:
-        """Enter a table that cannot be checked."""
-        self._enter(what, [str(error)])
-        self._lines.append(f"{what}: {error}")
-
-    def _enter(
-        self, what: Path | str, problems: list[str], layers: int | None = None, values: int | None = None,
-        skipped: int | None = None,
-    ) -> None:  # fmt: skip
-        numbers = {"layers": layers, "values": values, "skipped": skipped}
-        self._entries.append({"what": str(what), "sound": not problems, **numbers, "problems": problems})
+    def enter(self, what: Path | str, problems: list[str], verdict: str, **numbers: int | None) -> None:
+        """Enter a verdict, which is one line, and the numbers of what was checked, if it was."""
+        told = dict.fromkeys(("layers", "values", "skipped")) | numbers
+        self._entries.append({"what": str(what), "sound": not problems, **told, "problems": problems})
+        self._lines.append(f"{what}: {verdict}")
 
     @property
     def status(self) -> int:
