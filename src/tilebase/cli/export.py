@@ -35,6 +35,11 @@ from tilebase.runtime.rows import table_text
 if TYPE_CHECKING:
     from tilebase.small.layered import Picture
 
+FolderOption = Annotated[
+    Path,
+    Parameter(name=["--output", "-o"], help="A new folder, or one of an earlier export, which is replaced."),
+]
+
 
 def boards(
     folder: Annotated[
@@ -73,12 +78,7 @@ def boards(
 def data(
     table: TableArgument,
     *,
-    output: Annotated[
-        Path,
-        Parameter(
-            name=["--output", "-o"], help="A new folder, or one of an earlier export, which is replaced."
-        ),
-    ],
+    output: FolderOption,
     visits: Annotated[
         bool, Parameter(help="Add the probability that a game of optimal play meets each state.")
     ] = False,
@@ -365,12 +365,7 @@ def mdp(
     objective: Annotated[
         str, Parameter(help="Rewards: win, score, merges or moves; win@0.99 discounts them.")
     ] = "win",
-    output: Annotated[
-        Path,
-        Parameter(
-            name=["--output", "-o"], help="A new folder, or one of an earlier export, which is replaced."
-        ),
-    ],
+    output: FolderOption,
 ) -> int:
     """Write the decision process of a small game for PRISM, for Storm, and as sparse matrices.
 

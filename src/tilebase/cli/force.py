@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
-    USED,
     AdversaryOptions,
     ClusterOption,
     ForcedOptions,
@@ -63,9 +62,8 @@ class EngineOptions(Options):
     cluster: ClusterOption = None
 
 
-@Parameter(name="*", group=USED)
 @dataclass(frozen=True)
-class KeptOptions:
+class KeptOptions(Options):
     """When a run is given up, and where it can be continued."""
 
     budget: TimeOption = None
