@@ -23,6 +23,7 @@ app = App(
     name="tilebase",
     help="Exact answers about the game 2048.",
     version=version,
+    default_parameter=Parameter(negative=()),  # a switch has no --no-, unless the command names one
     suppress_keyboard_interrupt=False,  # run prints whether the work can be continued
 )
 app.meta.suppress_keyboard_interrupt = False

@@ -13,6 +13,7 @@ from tilebase.cli.options import (
     ClusterOption,
     GameOptions,
     GoalArgument,
+    Options,
     ShapeOrGoal,
     ShownOptions,
     UseOptions,
@@ -39,9 +40,8 @@ TOLD = {
 """What a reader is told that the totals count."""
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class RunOptions:
+class RunOptions(Options):
     """How far a run goes, what it keeps, and who does the large layers."""
 
     up_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None
@@ -73,9 +73,7 @@ def count(
     by: Annotated[
         str | None, Parameter(help="Rows by sum, by max (the largest tile), or by sum,max.")
     ] = None,
-    lookahead: Annotated[
-        bool, Parameter(negative=(), help="Omit states that are won or lost within one move.")
-    ] = False,
+    lookahead: Annotated[bool, Parameter(help="Omit states that are won or lost within one move.")] = False,
     work: RunOptions = RunOptions(),
     shown: ShownOptions = ShownOptions(),
     run: UseOptions = UseOptions(),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import ShownOptions, UseOptions
+from tilebase.cli.options import Options, ShownOptions, UseOptions
 from tilebase.cli.output import MOST_ROWS, PLANNING, Shown, plannable
 from tilebase.cli.probe import LocalTableArgument, check_order
 from tilebase.cli.progress import counting_progress, prepare_kernels
@@ -25,9 +25,8 @@ WORST = 5
 """Decisions of an agent that are printed; JSON has more."""
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class AgentOptions:
+class AgentOptions(Options):
     """How a function is asked, and over how many states."""
 
     states: Annotated[
@@ -54,13 +53,12 @@ class AgentOptions:
         ),
     ] = None
     returns: Annotated[
-        bool, Parameter(negative=(), help="Do not discount the first slide, as in reinforcement learning.")
+        bool, Parameter(help="Do not discount the first slide, as in reinforcement learning.")
     ] = False
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class SampleOptions:
+class SampleOptions(Options):
     """Random games in place of all."""
 
     games: Annotated[
@@ -70,9 +68,8 @@ class SampleOptions:
     seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class EndsOptions:
+class EndsOptions(Options):
     """What is printed of all games in place of a value."""
 
     distribution: Annotated[
@@ -84,7 +81,7 @@ class EndsOptions:
     ] = 1
     meets: Annotated[
         list[str] | None,
-        Parameter(negative=(), help="Print the probability that a game reaches this board; may be repeated."),
+        Parameter(help="Print the probability that a game reaches this board; may be repeated."),
     ] = None
 
 

@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 from tilebase.cli.options import (
     GameOptions,
     GoalArgument,
+    Options,
     ShapeOrGoal,
     ShownOptions,
     make_game,
@@ -34,6 +35,11 @@ from tilebase.runtime.rows import table_text
 if TYPE_CHECKING:
     from tilebase.small.layered import Picture
 
+FolderOption = Annotated[
+    Path,
+    Parameter(name=["--output", "-o"], help="A new folder, or one of an earlier export, which is replaced."),
+]
+
 
 def boards(
     folder: Annotated[
@@ -47,8 +53,7 @@ def boards(
     *,
     total: Annotated[int, Parameter(name="--sum", help="The sum of the layer.")],
     states: Annotated[
-        bool,
-        Parameter(negative=(), help="Write states, which count --keep states keeps, not afterstates."),
+        bool, Parameter(help="Write states, which count --keep states keeps, not afterstates.")
     ] = False,
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="The Parquet file to write.")],
 ) -> int:
@@ -73,14 +78,9 @@ def boards(
 def data(
     table: TableArgument,
     *,
-    output: Annotated[
-        Path,
-        Parameter(
-            name=["--output", "-o"], help="A new folder, or one of an earlier export, which is replaced."
-        ),
-    ],
+    output: FolderOption,
     visits: Annotated[
-        bool, Parameter(negative=(), help="Add the probability that a game of optimal play meets each state.")
+        bool, Parameter(help="Add the probability that a game of optimal play meets each state.")
     ] = False,
     objective: LabelOption = None,
 ) -> int:
@@ -110,38 +110,30 @@ DRAWN = 2_000
 WRITTEN = 20_000
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class StateOptions:
+class StateOptions(Options):
     """Which states are drawn, and how many of them."""
 
-    group: Annotated[
-        bool, Parameter(negative=(), help="One node for all states of one sum and largest tile.")
-    ] = False
-    specials: Annotated[
-        bool, Parameter(negative=(), help="Draw won and lost ends, too; --values always does.")
-    ] = False
-    lookahead: Annotated[
-        bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
-    ] = False
-    raw: Annotated[bool, Parameter(negative=(), help="Draw all states, not one of each orbit.")] = False
+    group: Annotated[bool, Parameter(help="One node for all states of one sum and largest tile.")] = False
+    specials: Annotated[bool, Parameter(help="Draw won and lost ends, too; --values always does.")] = False
+    lookahead: Annotated[bool, Parameter(help="Collapse states that are won or lost within one move.")] = (
+        False
+    )
+    raw: Annotated[bool, Parameter(help="Draw all states, not one of each orbit.")] = False
     max_states: Annotated[
         int | None,
         Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for a picture of all, else {WRITTEN:,}."),
     ] = None
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class ValueOptions:
+class ValueOptions(Options):
     """What is drawn of the values."""
 
-    values: Annotated[bool, Parameter(negative=(), help="Draw actions with probabilities and values.")] = (
+    values: Annotated[bool, Parameter(help="Draw actions with probabilities and values.")] = False
+    optimal: Annotated[bool, Parameter(help="Draw only best actions, and the states that they lead to.")] = (
         False
     )
-    optimal: Annotated[
-        bool, Parameter(negative=(), help="Draw only best actions, and the states that they lead to.")
-    ] = False
     board: Annotated[
         str | None,
         Parameter(
@@ -150,21 +142,6 @@ class ValueOptions:
         ),
     ] = None
     discount: Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")] = "1"
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class OtherOptions:
-    """What is drawn in place of a game."""
-
-    layer: Annotated[
-        str | None,
-        Parameter(help="Draw the decision diagram of this layer of the winning set in the folder SHAPE."),
-    ] = None
-    rows: Annotated[
-        int | None,
-        Parameter(help="Draw the rows of this length that slides can turn into 2 4 2 4 ..."),
-    ] = None
 
 
 def graph(
@@ -176,13 +153,18 @@ def graph(
         list[Path] | None,
         Parameter(
             name=["--output", "-o"],
-            negative=(),
             help="File to write, .dot or .svg; may be repeated. Default: DOT is printed.",
         ),
     ] = None,
     states: StateOptions = StateOptions(),
     worth: ValueOptions = ValueOptions(),
-    other: OtherOptions = OtherOptions(),
+    layer: Annotated[
+        str | None,
+        Parameter(help="Draw the decision diagram of this layer of the winning set in the folder SHAPE."),
+    ] = None,
+    rows: Annotated[
+        int | None, Parameter(help="Draw the rows of this length that slides can turn into 2 4 2 4 ...")
+    ] = None,
 ) -> int:
     """Draw the states of a small game, and the transitions between them, as a graph.
 
@@ -207,14 +189,14 @@ def graph(
         if file.suffix.lower() not in (*DOT, *DRAWINGS):
             raise UsageError(f"{file} is neither DOT nor SVG: end its name in .dot or .svg, {CONVERTED}")
         check_output(file)
-    if other.rows is not None:
-        if shape or goal is not None or other.layer is not None:
+    if rows is not None:
+        if shape or goal is not None or layer is not None:
             raise UsageError("--rows draws the rows of one length: leave the shape and --layer out")
-        found = row_picture(other.rows)
+        found = row_picture(rows)
         summary = f"{len(found.nodes):,} rows up to reflection, {len(found.edges):,} steps"
-    elif other.layer is not None:
-        found = set_picture(open_winning_set(shape), other.layer)
-        summary = f"layer {other.layer}, {len(found.nodes):,} nodes without complement edges"
+    elif layer is not None:
+        found = set_picture(open_winning_set(shape), layer)
+        summary = f"layer {layer}, {len(found.nodes):,} nodes without complement edges"
     else:
         drawn = worth.board is None and any(file.suffix.lower() in DRAWINGS for file in files)
         most = states.max_states if states.max_states is not None else DRAWN if drawn else WRITTEN
@@ -317,15 +299,10 @@ def values(
     ],
     total: Annotated[int | None, Parameter(name="--sum", help="Only the layer of this sum.")] = None,
     states: Annotated[
-        bool,
-        Parameter(
-            negative=(),
-            help="Write states and the value of each slide, not afterstates.",
-        ),
+        bool, Parameter(help="Write states and the value of each slide, not afterstates.")
     ] = False,
     exact: Annotated[
-        bool,
-        Parameter(negative=(), help="Solve the game again, and write values as reduced fractions, p/q."),
+        bool, Parameter(help="Solve the game again, and write values as reduced fractions, p/q.")
     ] = False,
     objective: LabelOption = None,
 ) -> int:
@@ -388,12 +365,7 @@ def mdp(
     objective: Annotated[
         str, Parameter(help="Rewards: win, score, merges or moves; win@0.99 discounts them.")
     ] = "win",
-    output: Annotated[
-        Path,
-        Parameter(
-            name=["--output", "-o"], help="A new folder, or one of an earlier export, which is replaced."
-        ),
-    ],
+    output: FolderOption,
 ) -> int:
     """Write the decision process of a small game for PRISM, for Storm, and as sparse matrices.
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
-    USED,
     AdversaryOptions,
     ClusterOption,
     ForcedOptions,
     ForcedStartOption,
     LimitsOption,
+    Options,
     ShapeArgument,
     ShapeOrGoal,
     ShownOptions,
@@ -24,7 +24,7 @@ from tilebase.cli.options import (
     UseOptions,
     WorkOption,
     make_game,
-    parse_budget,
+    parse_time,
 )
 from tilebase.cli.output import MOST_ROWS, PLANNING, Shown, plannable, signature, signed
 from tilebase.cli.progress import counting_progress, prepare_kernels
@@ -43,9 +43,8 @@ if TYPE_CHECKING:
 GoalToForce = Annotated[int | None, Parameter(help="The tile to force.")]
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class EngineOptions:
+class EngineOptions(Options):
     """What decides a goal."""
 
     engine: Annotated[
@@ -58,17 +57,13 @@ class EngineOptions:
     ] = None
     again: Annotated[
         bool,
-        Parameter(
-            negative=(),
-            help="After --engine dense, count the boards and wins of each layer again by diagrams.",
-        ),
+        Parameter(help="After --engine dense, count the boards and wins of each layer again by diagrams."),
     ] = False
     cluster: ClusterOption = None
 
 
-@Parameter(name="*", group=USED)
 @dataclass(frozen=True)
-class KeptOptions:
+class KeptOptions(Options):
     """When a run is given up, and where it can be continued."""
 
     budget: TimeOption = None
@@ -125,7 +120,7 @@ def decide(
         with counting_progress() as progress:
             answer = ask(
                 question, engine=how.engine, folder=folder.path, keep=kept.work is not None,
-                certificate=certificate, seconds=parse_budget(kept.budget), again=how.again,
+                certificate=certificate, seconds=parse_time(kept.budget), again=how.again,
                 cluster=how.cluster, **run.use(progress),
             )  # fmt: skip
         _write_answer(answer, show, certificate)
@@ -196,7 +191,7 @@ def largest(
 
     with counting_progress() as progress:
         found = largest_forced(
-            shape, spawns=spawns, start=start, limits=limits, seconds=parse_budget(budget),
+            shape, spawns=spawns, start=start, limits=limits, seconds=parse_time(budget),
             **run.use(progress),
         )  # fmt: skip
     row = {
@@ -237,7 +232,7 @@ def starts(
     with work_folder(kept.work, "force", question, "auto") as folder:
         with counting_progress() as progress:
             found = force_starts(
-                question, folder=folder.path, seconds=parse_budget(kept.budget), **run.use(progress)
+                question, folder=folder.path, seconds=parse_time(kept.budget), **run.use(progress)
             )
         rows = [
             {"start": question.format(one.board), "boards": one.boards, "forced": VERDICTS[one.forced][0]}
@@ -254,9 +249,8 @@ def starts(
 # -- decision diagrams -----------------------------------------------------------------------------
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class MethodOptions:
+class MethodOptions(Options):
     """What is computed with diagrams, and how."""
 
     strategy: Annotated[
@@ -267,9 +261,9 @@ class MethodOptions:
             "or bits (no diagrams; the sweep lines of the largest tile below the goal)."
         ),
     ] = "sum"
-    corollary7: Annotated[
-        bool, Parameter(negative=(), help="Omit states that play from an empty board cannot make.")
-    ] = False
+    corollary7: Annotated[bool, Parameter(help="Omit states that play from an empty board cannot make.")] = (
+        False
+    )
     variant: Annotated[
         str,
         Parameter(help="adversarial; cooperative (spawns help); or deterministic (on the first empty cell)."),
@@ -319,7 +313,7 @@ def diagrams(
     with work_folder(kept.work, "diagrams", question, *map(str, vars(method).values())) as folder:
         with counting_progress() as progress:
             found = symbolic(
-                question, method, seconds=parse_budget(kept.budget), export=output, folder=folder.path,
+                question, method, seconds=parse_time(kept.budget), export=output, folder=folder.path,
                 **run.use(progress),
             )  # fmt: skip
         _write_set(found, show)

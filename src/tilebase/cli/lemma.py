@@ -12,13 +12,14 @@ from cyclopts import App, Parameter
 from tilebase.cli.options import (
     USED,
     GameOptions,
+    Options,
     PatternOption,
     ShapeArgument,
     ShownOptions,
     UseOptions,
     WorkOption,
     make_game,
-    parse_budget,
+    parse_time,
 )
 from tilebase.cli.output import signed
 from tilebase.cli.progress import counting_progress, prepare_kernels
@@ -35,9 +36,8 @@ FillingsOption = Annotated[
 ]
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class SampleOptions:
+class SampleOptions(Options):
     """Which random fillings are decided, and for how long."""
 
     count: Annotated[int, Parameter(help="Random fillings.")] = 100
@@ -127,7 +127,7 @@ def sample(
 
     with counting_progress() as progress:
         found = sample_fillings(
-            question, how.count, fillings=fillings, seconds=parse_budget(how.budget), seed=how.seed,
+            question, how.count, fillings=fillings, seconds=parse_time(how.budget), seed=how.seed,
             **run.use(progress),
         )  # fmt: skip
     board = question.format(found.lost[0]) if found.lost else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import GameOptions, ShapeArgument, ShownOptions, UseOptions, make_game, parse_budget
+from tilebase.cli.options import GameOptions, ShapeArgument, ShownOptions, UseOptions, make_game, parse_time
 from tilebase.cli.output import Shown, signature
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
@@ -36,8 +36,7 @@ def limits(
     minimal: Annotated[
         bool,
         Parameter(
-            negative=(),
-            help="Find the lowest limits that force the goal, and the highest that do not, below --limits.",
+            help="Find the lowest limits that force the goal, and the highest that do not, below --limits."
         ),
     ] = False,
     boards: Annotated[
@@ -72,7 +71,7 @@ def limits(
     question = make_game(shape, goal, game, whole=why)
     show = shown.checked()
     most = None if boards is None else parse_count(boards)
-    seconds = parse_budget(budget)
+    seconds = parse_time(budget)
     prepare_kernels()
     if minimal:
         return _minimal(question, seconds, show, run)

@@ -319,26 +319,18 @@ def board_lines(board: AnyBoard, colors: Colors, *, tall: bool) -> list[str]:
     rows, columns = game.shape[-2:]
     words = ["" if word == "0" else word for word in split_cells(board.text)]
     width = max(7 if tall else 4, *(len(word) + 2 for word in words))
+    fills = [_fill(board, cell) for cell in range(game.cells)]
     lines: list[str] = []
     for first in range(0, game.cells, columns):
         if first and first % (rows * columns) == 0:
             lines.append("")
-        cells = range(first, first + columns)
-        lines += _row(board, cells, [words[cell] for cell in cells], width, colors, tall=tall)
+        row = slice(first, first + columns)
+        lines += _row(words[row], fills[row], width, colors, tall=tall)
     return lines
 
 
-def _row(
-    board: AnyBoard,
-    cells: Sequence[int],
-    words: Sequence[str],
-    width: int,
-    colors: Colors,
-    *,
-    tall: bool,
-) -> list[str]:
+def _row(words: Sequence[str], fills: Sequence[str], width: int, colors: Colors, *, tall: bool) -> list[str]:
     """Return the lines of one row of cells; between tiles the colour of the grid is seen."""
-    fills = [_fill(board, cell) for cell in cells]
     gap = paint(" ", GRID, GRID, colors)
 
     def line(texts: Sequence[str], *, edge: bool = False) -> str:

@@ -86,6 +86,11 @@ TimeOption = Annotated[
 ]
 
 
+@Parameter(name="*")
+class Options:
+    """Options that a command takes as one value; their names have no prefix, also in subclasses."""
+
+
 @Parameter(name="*", group=PRINTED)
 @dataclass(frozen=True)
 class ShownOptions:
@@ -185,7 +190,6 @@ class RuleOptions:
     ] = None
 
 
-@Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
 class SolvedOptions(RuleOptions):
     """The rules of a game that is solved before it is played, whose start is not one of the options."""
@@ -193,7 +197,6 @@ class SolvedOptions(RuleOptions):
     spawn: SpawnOption = "1/10"
 
 
-@Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
 class GameOptions(SolvedOptions):
     """The rules of a game with random spawns."""
@@ -207,7 +210,6 @@ class GameOptions(SolvedOptions):
     ] = "two-tiles"
 
 
-@Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
 class AdversaryOptions(RuleOptions):
     """The rules of a game against an adversary, who spawns, but for the start."""
@@ -215,7 +217,6 @@ class AdversaryOptions(RuleOptions):
     spawns: SpawnsOption = "2,4"
 
 
-@Parameter(name="*", group=RULES)
 @dataclass(frozen=True)
 class ForcedOptions(AdversaryOptions):
     """The rules of a game against an adversary."""
@@ -332,17 +333,11 @@ def solved_first(words: Sequence[str], options: GameOptions) -> Game | None:
     return make_game(first, int(words[1]) if len(words) == 2 else None, options)
 
 
-def parse_seconds(text: str | None) -> float | None:
-    """``90``, ``90s``, ``10min``, ``2h`` or ``7d`` as seconds; None stays None.  Raises `UsageError`."""
+def parse_time(text: str | None, otherwise: float = math.inf) -> float:
+    """``90``, ``90s``, ``10min``, ``2h`` or ``7d`` as seconds; None is `otherwise`.  Raises `UsageError`."""
     if text is None:
-        return None
+        return otherwise
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|d|)", text.strip().lower())
     if not match:
         raise UsageError(f"{text!r} is not a time: write 90s, 10min, 2h or 7d")
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2][:1]]
-
-
-def parse_budget(text: str | None) -> float:
-    """Return a time as `parse_seconds` reads it; without one, no limit.  Raises `UsageError`."""
-    seconds = parse_seconds(text)
-    return math.inf if seconds is None else seconds

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.library import is_board_alone, offer, open_library
-from tilebase.cli.options import GameOptions, SolvedOptions, UseOptions, solved_first
+from tilebase.cli.options import GameOptions, Options, SolvedOptions, UseOptions, solved_first
 from tilebase.cli.output import Shown
 from tilebase.errors import MissingBoardError, MissingLayerError, UsageError, sentence
 from tilebase.files.source import check_output
@@ -28,27 +28,23 @@ if TYPE_CHECKING:
     from tilebase.tables.probe import Table
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class SeatOptions:
+class SeatOptions(Options):
     """Where a game begins, and who spawns."""
 
     start: Annotated[str | None, Parameter(help="A board to begin with, instead of random tiles.")] = None
     seed: Annotated[int | None, Parameter(help="The same seed and slides give the same spawns.")] = None
     adversary: Annotated[
-        bool, Parameter(negative=(), help="Make each spawn the worst one for the player, by the table.")
+        bool, Parameter(help="Make each spawn the worst one for the player, by the table.")
     ] = False
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class DialogueOptions:
+class DialogueOptions(Options):
     """What is shown, and who slides."""
 
-    train: Annotated[
-        bool, Parameter(negative=(), help="Hide values, and print after each slide what it lost.")
-    ] = False
-    auto: Annotated[bool, Parameter(negative=(), help="Let the table play.")] = False
+    train: Annotated[bool, Parameter(help="Hide values, and print after each slide what it lost.")] = False
+    auto: Annotated[bool, Parameter(help="Let the table play.")] = False
     delay: Annotated[float, Parameter(help="Seconds between two slides of the table.")] = 0.3
     values: Annotated[bool, Parameter(negative="--no-values", help="Show the value of each slide.")] = True
     keys: Annotated[
@@ -128,15 +124,14 @@ def play(
         question = solved_first([table, *([] if goal is None else [str(goal)])], GameOptions(**vars(game)))
     if question is None and goal is not None:
         raise UsageError(f"{table} is not a shape, and a table has its own rules: leave goal and rules out")
-    if question is not None and objective is None:
-        can_win = question.can_win
-        objective = ("guaranteed" if begin.adversary else "win") if can_win else "score"
     if kept is not None:
         check_output(kept)
     with ExitStack() as stack:
         from tilebase.cli.seat import Seat
 
         if question is not None:
+            if objective is None:
+                objective = ("guaranteed" if begin.adversary else "win") if question.can_win else "score"
             opened = stack.enter_context(_solved(question, objective, run))
         elif board is None:
             opened = _opened(stack, table, begin.start, objective)
@@ -214,14 +209,14 @@ def _best(tables: TableFolder, board: str, objective: str | None) -> Table:
 
 
 @contextmanager
-def _solved(game: Game, objective: str | None, run: UseOptions) -> Iterator[Table]:
+def _solved(game: Game, objective: str, run: UseOptions) -> Iterator[Table]:
     """Solve a game and open its table, which is deleted at the end."""
     from tilebase.cli.progress import counting_progress, prepare_kernels
     from tilebase.files.work_folders import table_folder
     from tilebase.objectives.objective import parse_objectives
     from tilebase.tables.probe import open_table
 
-    objectives = parse_objectives(objective or "win")
+    objectives = parse_objectives(objective)
     prepare_kernels()
     from tilebase.questions.solve import solve
 

@@ -82,9 +82,7 @@ def probe(
         ),
     ] = None,
     *,
-    after: Annotated[
-        bool, Parameter(negative=(), help="The board is one after a slide, before the spawn.")
-    ] = False,
+    after: Annotated[bool, Parameter(help="The board is one after a slide, before the spawn.")] = False,
     objective: LabelOption = None,
     shown: ShownOptions = ShownOptions(),
 ) -> int:

@@ -171,21 +171,16 @@ def watching_compiler(say: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
-def share_progress(unit: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Give a callback with the finished and the total number of items.
+def share_progress(unit: str) -> Iterator[Callable[[int, int], object]]:
+    """Give a callback with the number of items that are done next, and that of all.
 
-    None with ``--quiet``, or if standard error is not a terminal.
+    It shows nothing with ``--quiet``, or if standard error is not a terminal.
     """
     if QUIET.get() or not sys.stderr.isatty():
-        yield None
+        yield lambda *_: None
         return
     from rich.progress import Progress as Bars
 
     with Bars(console=terminal(), transient=True) as bars:
         task = bars.add_task(unit, total=None)
-
-        def update(done: int, every: int) -> None:
-            bars.update(task, completed=done, total=every, description=unit)
-
-        with watching_compiler(lambda text: bars.update(task, description=text)):
-            yield update
+        yield lambda more, every: bars.update(task, advance=more, total=every)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from tilebase.cli.options import ShownOptions, TimeOption, parse_budget, parse_seconds
+from tilebase.cli.options import Options, ShownOptions, TimeOption, parse_time
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.findings import VERDICTS, Finding, claim_of
@@ -29,9 +29,8 @@ DropsOption = Annotated[str, Parameter(help="Tiles that are dropped: 2,4 (the re
 SeedOption = Annotated[int, Parameter(help="Seed of the random choices; the same seed gives the same game.")]
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class SearchOptions:
+class SearchOptions(Options):
     """What a search may use."""
 
     budget: TimeOption = None
@@ -40,13 +39,12 @@ class SearchOptions:
     ] = None
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class PlayOptions:
+class PlayOptions(Options):
     """Whether the cell of each drop is known."""
 
     deterministic: Annotated[
-        bool, Parameter(negative=(), help="Drops are in the first empty cell; moves are slides alone.")
+        bool, Parameter(help="Drops are in the first empty cell; moves are slides alone.")
     ] = False
     convention: Annotated[
         str | None,
@@ -82,7 +80,7 @@ def board(
     *,
     drops: DropsOption = "2,4",
     afterstate: Annotated[
-        bool, Parameter(negative=(), help="The board is one after a slide. Default: the player is to move.")
+        bool, Parameter(help="The board is one after a slide. Default: the player is to move.")
     ] = False,
     seed: SeedOption = 1,
     shown: ShownOptions = ShownOptions(),
@@ -105,7 +103,7 @@ def board(
     with counting_progress() as progress:
         found = ask(
             wanted, drops=drops, afterstate=afterstate, seed=seed, memory=search.memory,
-            seconds=parse_budget(search.budget), progress=progress,
+            seconds=parse_time(search.budget), progress=progress,
         )  # fmt: skip
     lines = [found.statement, *filter(None, [found.sequence])]
     lines.append(f"{found.positions:,} positions in {found.seconds:.1f} s")
@@ -135,7 +133,7 @@ def fill(
     from tilebase.patterns.filling import fill_board
 
     with counting_progress() as progress:
-        found = fill_board(size, seed=seed, seconds=parse_budget(budget), progress=progress)
+        found = fill_board(size, seed=seed, seconds=parse_time(budget), progress=progress)
     lines = [found.statement]
     if found.board is not None:
         lines += [*found.board.split("/"), found.sequence]
@@ -163,8 +161,7 @@ def shortest(
     tilebase reach shortest 10x10 --budget 10min
     """
     show = shown.checked()
-    asked = parse_seconds(search.budget)
-    limit = SHORTEST_SECONDS if asked is None else asked
+    limit = parse_time(search.budget, SHORTEST_SECONDS)
     prepare_kernels()
     from tilebase.patterns.shortest import shortest_game
 
@@ -286,11 +283,9 @@ def checkerboard(
         ),
     ] = None,
     colouring: Annotated[str, Parameter(help="The tile in the upper left corner: 2, 4 or both.")] = "both",
-    count: Annotated[
-        bool, Parameter(negative=(), help="Count the sequences of moves to each checkerboard.")
-    ] = False,
+    count: Annotated[bool, Parameter(help="Count the sequences of moves to each checkerboard.")] = False,
     search: Annotated[
-        bool, Parameter(negative=(), help="Decide by searches alone, without theorems and constructions.")
+        bool, Parameter(help="Decide by searches alone, without theorems and constructions.")
     ] = False,
     shown: ShownOptions = ShownOptions(),
     run: SearchOptions = SearchOptions(),
@@ -319,7 +314,7 @@ def checkerboard(
     ]
     if search and not deterministic:
         prepare_kernels()  # of the search from the checkerboard
-    effort = Effort.within(parse_budget(run.budget), memory=run.memory)
+    effort = Effort.within(parse_time(run.budget), memory=run.memory)
     verdicts = [
         decide(rules, tile, effort, search=search) for rules in games for tile in _colourings(colouring)
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import ShownOptions, parse_budget
+from tilebase.cli.options import ShownOptions, parse_time
 from tilebase.cli.output import Shown
 from tilebase.cli.progress import prepare_kernels
 from tilebase.game.names import game_text
@@ -46,7 +46,7 @@ def reproduce(
     from tilebase.claims.facts import read_claims
     from tilebase.questions import reproduce as questions
 
-    limit = parse_budget(budget)
+    limit = parse_time(budget)
     if not QUIET.get():
         lines = len(read_claims(source))
         print(f"{lines} lines, each of at most {budget}; Ctrl-C prints what is done", file=sys.stderr)

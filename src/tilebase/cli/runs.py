@@ -7,16 +7,14 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import ShownOptions, parse_seconds
+from tilebase.cli.options import ShownOptions, parse_time
 from tilebase.objectives.numbers import byte_text
 from tilebase.runtime.measured import duration
 
 
 def runs(
     *which: Annotated[str, Parameter(help="Names of runs, as this command prints them; default: all.")],
-    remove: Annotated[
-        bool, Parameter(negative=(), help="Delete the runs, apart from those of running commands.")
-    ] = False,
+    remove: Annotated[bool, Parameter(help="Delete the runs, apart from those of running commands.")] = False,
     older_than: Annotated[
         str | None, Parameter(help="Only runs that have written nothing for this time: 90min, 2h, 7d.")
     ] = None,
@@ -33,7 +31,7 @@ def runs(
     """
     from tilebase.files.work_folders import list_runs, remove_runs, select_runs
 
-    show, age = shown.checked(), parse_seconds(older_than) or 0.0
+    show, age = shown.checked(), parse_time(older_than, 0.0)
     found = remove_runs(which, older_than=age) if remove else select_runs(list_runs(), which, age)
     rows: list[dict[str, Any]] = [
         {

@@ -10,14 +10,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import GameOptions, ObjectiveOption, UseOptions, solved_first
+from tilebase.cli.options import GameOptions, ObjectiveOption, Options, UseOptions, solved_first
 from tilebase.cli.progress import prepare_kernels
 from tilebase.errors import UsageError
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class ServerOptions:
+class ServerOptions(Options):
     """Where a server listens, and how much one client may ask."""
 
     host: Annotated[str, Parameter(help="Address to listen on; 0.0.0.0 opens it to other machines.")] = (
@@ -25,9 +24,7 @@ class ServerOptions:
     )
     port: Annotated[int, Parameter(help="Port to listen on; 0 takes a free one.")] = 2048
     rate: Annotated[float, Parameter(help="Probes per second that one client may request.")] = 10_000.0
-    browse: Annotated[bool, Parameter(name="--open", negative=(), help="Open the page in the browser.")] = (
-        False
-    )
+    browse: Annotated[bool, Parameter(name="--open", help="Open the page in the browser.")] = False
 
 
 def serve(

@@ -18,6 +18,7 @@ from tilebase.cli.options import (
     GameOptions,
     GoalArgument,
     ObjectiveOption,
+    Options,
     ShapeOrGoal,
     ShownOptions,
     UseOptions,
@@ -47,9 +48,8 @@ CHANCES = ("win", "lower", "upper")
 UP_TO_SYMMETRY = "afterstates, up to symmetry"
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class EngineOptions:
+class EngineOptions(Options):
     """On which boards a game is solved, how far, and by whom."""
 
     space: Annotated[
@@ -74,9 +74,8 @@ class EngineOptions:
     ] = None
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class TableOptions:
+class TableOptions(Options):
     """The table that is kept, and what is left out of it."""
 
     table: Annotated[

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.check import RefusedError, check_certificate
-from tilebase.cli.options import ClusterOption, ShownOptions
+from tilebase.cli.options import ClusterOption, Options, ShownOptions
 from tilebase.cli.output import PLANNING, Shown, plannable, signed
 from tilebase.cli.progress import counting_progress, share_progress
 from tilebase.errors import CorruptError, StorageError, TilebaseError, UsageError
@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from tilebase.tables.winning import WinningSet
 
 
-@Parameter(name="*")
 @dataclass(frozen=True)
-class DerivedOptions:
+class DerivedOptions(Options):
     """Which values are derived again, and by whom."""
 
     sample: Annotated[int, Parameter(help="Values of each objective to derive again.")] = 1000
-    every: Annotated[bool, Parameter(name="--all", negative=(), help="Derive all values again.")] = False
+    every: Annotated[bool, Parameter(name="--all", help="Derive all values again.")] = False
     seed: Annotated[int, Parameter(help="Seed of the random sample.")] = 0
     cluster: ClusterOption = None
 
@@ -50,10 +49,7 @@ def verify(
     ],
     *,
     exact: Annotated[
-        bool,
-        Parameter(
-            negative=(), help="Compare every float of a table of up to 3 million afterstates with fractions."
-        ),
+        bool, Parameter(help="Compare every float of a table of up to 3 million afterstates with fractions.")
     ] = False,
     derived: DerivedOptions = DerivedOptions(),
     shown: ShownOptions = ShownOptions(),
@@ -94,30 +90,28 @@ def verify(
         return show.plan(row, game=table.game)
     report = _Report()
     try:  # if the user stops the command, what is checked so far is written
-        checking = {
-            "sample": None if derived.every else derived.sample,
-            "seed": derived.seed,
-            "cluster": derived.cluster,
-        }
-        _verify_what_is_there(location, path, report, checking)
+        _verify_what_is_there(location, path, report, derived)
     finally:
         report.write(show)
     return report.status
 
 
-def _verify_what_is_there(
-    location: str, path: Path | None, report: _Report, checking: dict[str, Any]
-) -> None:
+def _verify_what_is_there(location: str, path: Path | None, report: _Report, derived: DerivedOptions) -> None:
     """Verify a table, a run, or each table of a folder."""
     if path is None or not stat.S_ISDIR(mode_of(path)):
-        _verify_table(location, report, checking)
+        _verify_table(location, report, derived)
     elif mode_of(path / places.QUERY) and not mode_of(path / places.TABLE):
         _verify_run(path, report)
     elif holds_tables(path):
         for one, problem in subfolders(path):
-            _verify_one(one, problem, report, checking)
+            try:
+                if problem:
+                    raise StorageError(problem)
+                _verify_table(one, report, derived)
+            except TilebaseError as error:  # the others are checked all the same
+                report.enter(one, [str(error)], str(error))
     else:
-        _verify_table(path, report, checking)
+        _verify_table(path, report, derived)
 
 
 class _Report:
@@ -138,20 +132,14 @@ class _Report:
             verdicts.append(f"{len(wrong)} damaged; {remedy}")
         if unread:
             verdicts.append("not all of it could be read, so verify again when it can be")
-        self._enter(what, [*wrong, *unread], **numbers)
-        self._lines += [*wrong, *unread, f"{what}: {'; '.join(verdicts) or sound}"]
+        self._lines += [*wrong, *unread]
+        self.enter(what, [*wrong, *unread], "; ".join(verdicts) or sound, **numbers)
 
-    def add_failed(self, what: Path, error: TilebaseError) -> None:
-        """Enter a table that cannot be checked."""
-        self._enter(what, [str(error)])
-        self._lines.append(f"{what}: {error}")
-
-    def _enter(
-        self, what: Path | str, problems: list[str], layers: int | None = None, values: int | None = None,
-        skipped: int | None = None,
-    ) -> None:  # fmt: skip
-        numbers = {"layers": layers, "values": values, "skipped": skipped}
-        self._entries.append({"what": str(what), "sound": not problems, **numbers, "problems": problems})
+    def enter(self, what: Path | str, problems: list[str], verdict: str, **numbers: int | None) -> None:
+        """Enter a verdict, which is one line, and the numbers of what was checked, if it was."""
+        told = dict.fromkeys(("layers", "values", "skipped")) | numbers
+        self._entries.append({"what": str(what), "sound": not problems, **told, "problems": problems})
+        self._lines.append(f"{what}: {verdict}")
 
     @property
     def status(self) -> int:
@@ -198,16 +186,6 @@ def _verify_exactly(location: str, show: Shown) -> int:
     return 1 if wrong else 0
 
 
-def _verify_one(path: Path, problem: str, report: _Report, checking: dict[str, Any]) -> None:
-    """Verify one table of many, unless there is a problem: a table that cannot be checked is a line, too."""
-    try:
-        if problem:
-            raise StorageError(problem)
-        _verify_table(path, report, checking)
-    except TilebaseError as error:
-        report.add_failed(path, error)
-
-
 def _verify_run(path: Path, report: _Report) -> None:
     from tilebase.files.run import Findings, StopCheckError, verify_run
     from tilebase.files.solved import verify_values
@@ -222,7 +200,7 @@ def _verify_run(path: Path, report: _Report) -> None:
     report.add(path, found.wrong, found.unread, unfinished if begun else "sound")
 
 
-def _verify_table(location: Path | str, report: _Report, checking: dict[str, Any]) -> None:
+def _verify_table(location: Path | str, report: _Report, derived: DerivedOptions) -> None:
     from tilebase.tables.probe import Table, open_solved
     from tilebase.tables.verify import verify_table
     from tilebase.tables.winning import WinningSet
@@ -233,7 +211,10 @@ def _verify_table(location: Path | str, report: _Report, checking: dict[str, Any
         return
     assert isinstance(opened, Table)  # certificates are checked elsewhere
     with counting_progress() as progress:
-        found = verify_table(opened, progress=progress, anyway=ANYWAY.get(), **checking)
+        found = verify_table(
+            opened, sample=None if derived.every else derived.sample, seed=derived.seed,
+            cluster=derived.cluster, progress=progress, anyway=ANYWAY.get(),
+        )  # fmt: skip
     sound = f"sound, {found.layers} layers, {found.values:,} values derived again"
     if found.skipped:
         why = "boards that follow were left out of the table, or no error of a step is proved"
@@ -261,16 +242,8 @@ def _verify_winning(winning: WinningSet, report: _Report) -> None:
 
 def _check_certificate(certificate: Path, show: Shown) -> int:
     """Check a certificate, and say what it proves.  Raises `CorruptError` if it proves nothing."""
-    done = 0
     try:
-        with share_progress("boards checked") as progress:
-
-            def tell(more: int, every: int) -> None:
-                nonlocal done
-                done += more
-                if progress is not None:
-                    progress(done, every)
-
+        with share_progress("boards checked") as tell:
             header = check_certificate(certificate, tell)
     except RefusedError as error:
         raise CorruptError(f"{certificate} proves nothing: {error}") from error
@@ -284,48 +257,37 @@ def _check_certificate(certificate: Path, show: Shown) -> int:
 
 def proved_by(header: dict[str, Any]) -> str:
     """Return the statement that a certificate with this header proves."""
-    spawns = " and ".join(f"{tile}s" for tile in header["drops"])
-    within = f" within the limits {','.join(map(str, header['limits']))}" if header["limits"] else ""
-    if "horizon" in header:
-        within += f" in the game that ends at the sum {header['horizon']}"
-    forced, wins = header["claim"] == "forced", f"{_wins(header)}{within}"
-    return forced_sentence(forced, f"2048 on {_board(header)}", _start(header), wins, spawns)
+    width = int(header["shape"].rpartition("x")[2])
 
+    def board_text(word: str) -> str:
+        return by_rows([sign if sign in "0x*" else str(2 ** int(sign, 36)) for sign in word], width)
 
-def _board(header: dict[str, Any]) -> str:
-    """Return the shape, the x and the masks in words."""
-    text = str(header["shape"])
+    # The shape, the x and the masks.
+    board = f"2048 on {header['shape']}"
     if header.get("x"):
-        text += f" with {header['x']} movable tiles x that never merge"
+        board += f" with {header['x']} movable tiles x that never merge"
     if header.get("masks"):
-        width = int(header["shape"].rpartition("x")[2])
         masks = " or ".join(by_rows(mask, width, "") for mask in header["masks"])
         which = "the mask" if len(header["masks"]) == 1 else "one of the masks"
-        text += f", which cover {which} {masks} after each slide"
-    return text
-
-
-def _start(header: dict[str, Any]) -> str:
-    """Return where the game begins, in words."""
+        board += f", which cover {which} {masks} after each slide"
+    # Where the game begins.
     states, afters = header["starts"], header.get("afterstates", [])
-    width = int(header["shape"].rpartition("x")[2])
-    texts = [by_rows([*map(_tile, word)], width) for word in [*states, *afters]]
+    starts = [board_text(word) for word in [*states, *afters]]
     first = ", a spawn first" if afters and not states else ""
-    if not texts:
-        return "the empty board"
-    if len(texts) == 1:
-        return f"the board {texts[0]}, up to symmetry{first}"
-    return f"each of {len(texts)} starts{first}, the first of them {texts[0]}"
-
-
-def _wins(header: dict[str, Any]) -> str:
-    """Return what wins, in words."""
+    if not starts:
+        start = "the empty board"
+    elif len(starts) == 1:
+        start = f"the board {starts[0]}, up to symmetry{first}"
+    else:
+        start = f"each of {len(starts)} starts{first}, the first of them {starts[0]}"
+    # What wins, and until when.
     goals = {"the tile": header["goal"], "the sum": header.get("goal_sum")}
     ways = [f"{name} {value}" for name, value in goals.items() if value is not None]
-    width = int(header["shape"].rpartition("x")[2])
-    ways += [f"the pattern {by_rows([*map(_tile, word)], width)}" for word in header.get("patterns", [])]
-    return " or ".join(ways)
-
-
-def _tile(sign: str) -> str:
-    return sign if sign in "0x*" else str(2 ** int(sign, 36))
+    ways += [f"the pattern {board_text(word)}" for word in header.get("patterns", [])]
+    wins = " or ".join(ways)
+    if header["limits"]:
+        wins += f" within the limits {','.join(map(str, header['limits']))}"
+    if "horizon" in header:
+        wins += f" in the game that ends at the sum {header['horizon']}"
+    spawns = " and ".join(f"{tile}s" for tile in header["drops"])
+    return forced_sentence(header["claim"] == "forced", board, start, wins, spawns)
