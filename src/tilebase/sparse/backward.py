@@ -284,7 +284,7 @@ class BackwardPass:
 
     def _new_layer(self, total: int, n: int) -> _Solved:
         indexed = self._game_index.at(total)
-        directory = new_directory(indexed.layer.size)
+        directory = new_directory(indexed.size)
         return _Solved(indexed, directory, [fold.values(n, total) for fold in self.folds])
 
     def _read(self, total: int, file: Layer, span: range) -> BoardsRead:

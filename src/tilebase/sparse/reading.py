@@ -47,7 +47,7 @@ class ReadLayer:
         self._reader = reader
         indexed = reader.game_index.at(total)
         self._ranking = indexed.ranking
-        self.directory = new_directory(indexed.layer.size)
+        self.directory = new_directory(indexed.size)
         self.keys = reader.keys(total)
         self.values = [reader.values(objective, total) for objective in reader.objectives]
         if len(self.keys):

@@ -91,7 +91,7 @@ class CountJob(PassJob):
                 self._check = BoardCheck(self.game)
                 contents = Contents(self.game, "afterstates", self.lookahead)
                 self._boards = LayerFolder(self.folder / "afterstates", contents)
-            if self._indexed is None or self._indexed.layer.total != total:
+            if self._indexed is None or self._indexed.total != total:
                 self._indexed = None  # release the old memory first
                 self._indexed = self._game_index.at(total)
             return self._indexed
@@ -104,13 +104,13 @@ class CountJob(PassJob):
     def _elsewhere(self, piece: Piece, worker: Worker, file: ParcelWriter) -> BitSet:
         """Return the set that a piece fills: no window of it is in memory, so all ranks go to the file."""
         worker.grow_arena(self.arena)
-        windows = Windows(self._at(piece.total).layer.size, piece.width)
+        windows = Windows(self._at(piece.total).size, piece.width)
         return BitSet(windows, NONE_HERE, np.zeros(0, dtype=np.uint64), worker.mail, file)
 
     def _window(self, piece: Piece, worker: Worker, *, starts: bool) -> BitSet:
         """Return the window of a piece: what the step before has found, and the start boards if wanted."""
         indexed = self._at(piece.total)
-        windows = Windows(indexed.layer.size, piece.width)
+        windows = Windows(indexed.size, piece.width)
         bits = worker.bits_for(windows.width * windows.block_words)
         bits[:] = 0
         found = BitSet(windows, piece.begin, bits, worker.mail)
