@@ -112,7 +112,7 @@ def test_listed_boards_have_their_ranks(name, goal, shift, later, tmp_path):
     assert (int(index.tail_shift), len(index.tail_key) >= rank.MANY_TAILS) == (shift, later)
     wanted = np.unique(np.random.default_rng(1).integers(0, layer.size, 5_000)).astype(np.uint64)
     boards = set_of(layer, tmp_path)
-    rank.set_bits(wanted, len(wanted), np.uint64(0), boards.bits)
+    rank.set_bits(wanted, len(wanted), boards.bits)
     keys = np.zeros(len(wanted) + 64, dtype=np.uint64)
     maxima, counts = np.zeros(1024, np.uint8), np.zeros(game.bounds.code + 1, dtype=np.int64)
     end = np.uint64(layer.size)
