@@ -785,7 +785,7 @@ class DenseLayers:
         self.backend: Any = (
             Bits(rules, pool, words := Words.of(index, sizes), words.layer)
             if bits
-            else Threads(rules, backup, pool, 1, largest=None)
+            else Threads(rules, backup, pool, largest=None)
         )
         self.boards = sizes[total]
         self.memory: InMemory[Any] = InMemory(self.backend, index, Path(), one, backup)

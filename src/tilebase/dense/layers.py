@@ -100,6 +100,7 @@ class DenseLayer:
         return self.values
 
     def buffer(self) -> Array:
+        """Return a buffer of the size of `data`, to be filled and passed to `load`."""
         return self.values[FIRST:]
 
     @property

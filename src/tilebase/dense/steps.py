@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -56,13 +56,12 @@ class Blocks(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Blocks of a layer that are read or written.
+    """Blocks of a layer of states or afterstates that are read or written.
 
     With `spawn` they are those that a spawn leads to from `blocks`, if it adds so much, in units of 2, to the
     sums of one or both halves.
     """
 
-    layer: Literal["states", "afterstates"]
     total: int
     blocks: Blocks = Blocks()
     spawn: int = 0
@@ -124,10 +123,9 @@ def _block_step(
 ) -> BlockStep:
     if kind is Step.FOLD:
         largest_first = sorted(exponents, reverse=True)
-        above = tuple(Source("states", total + 2**e, blocks, 1 << (e - 1)) for e in largest_first)
-        return BlockStep(kind, total, batch, above, Source("afterstates", total, blocks), share)
-    afters = Source("afterstates", total, batch)
-    return BlockStep(kind, total, batch, (afters,), Source("states", total, blocks), share)
+        above = tuple(Source(total + 2**e, blocks, 1 << (e - 1)) for e in largest_first)
+        return BlockStep(kind, total, batch, above, Source(total, blocks), share)
+    return BlockStep(kind, total, batch, (Source(total, batch),), Source(total, blocks), share)
 
 
 class Cut:

@@ -107,10 +107,6 @@ class KeptValues:
         """Return the checksum of a finished layer; None if its values are not kept."""
         return self.files.records[total].text if self.wanted.files else None
 
-    def layer(self, total: int) -> LayerValues:
-        """Return what takes the afterstates of a sum."""
-        return LayerValues(self, total)
-
 
 class LayerValues:
     """Takes the afterstates of one layer; a context manager that deletes an unfinished file."""
