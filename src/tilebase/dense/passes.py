@@ -90,17 +90,10 @@ SPARE_BYTES = 1 << 26
 
 
 class OtherQuery(NamedTuple):
-    """A query of another type than the objective's: how it combines values, and what each layer shows of it.
+    """A query of another type than the objective's."""
 
-    Attributes
-    ----------
-    backup:
-        The backup of its values.
-    callback:
-        Called with the sum and the states of each layer.  It returns plain JSON values.
-    """
-
-    backup: Backup
+    backup: Backup  # how it combines values
+    # What each layer shows of it: called with its sum and states, it returns plain JSON values.
     callback: Callable[[int, DenseLayer], Any]
 
 

@@ -80,31 +80,17 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockStep:
-    """A step for some blocks of a layer.
-
-    Attributes
-    ----------
-    kind:
-        What is done.
-    total:
-        The sum of the boards.
-    batch:
-        The blocks whose afterstates are in memory together; the step works some of them.
-    reads:
-        Fold: the states that spawns lead to, the largest spawn first; none from the horizon on.  Rows,
-        columns: the afterstates.
-    writes:
-        Fold: afterstates.  Rows, columns: states; the second of these two steps improves what is there.
-    share:
-        How much of the layer's work this is, from 0 to 1.
-    """
+    """A step for some blocks of a layer."""
 
     kind: Step
-    total: int
-    batch: Blocks
+    total: int  # the sum of the boards
+    batch: Blocks  # whose afterstates are in memory together; the step works some of them
+    # Fold: the states that spawns lead to, the largest spawn first; none from the horizon on.  Rows, columns:
+    # the afterstates.
     reads: tuple[Source, ...]
+    # Fold: afterstates.  Rows, columns: states; the second of these two steps improves what is there.
     writes: Source
-    share: float
+    share: float  # how much of the layer's work this is, from 0 to 1
 
 
 def spawned(game: Game, total: int) -> tuple[int, ...]:
