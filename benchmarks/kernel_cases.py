@@ -217,7 +217,7 @@ class Layers:
 
     def empty_set(self, total: int | None = None) -> SpilledSet:
         """A set of boards of the layer, or of that of another sum."""
-        size = self.indexed[total or self.total].layer.size
+        size = self.indexed[total or self.total].size
         windows = Windows(size)
         return SpilledSet(size, np.zeros(windows.blocks * windows.block_words, dtype=np.uint64), Path(), "")
 
@@ -272,7 +272,7 @@ class Layers:
     def directory(self, total: int) -> Directory:
         """The directory of the afterstates of a sum above the layer."""
         keys, indexed = self.afters[total], self.indexed[total]
-        found = new_directory(indexed.layer.size)
+        found = new_directory(indexed.size)
         join(found, enter(found, indexed.rank(keys), FIRST))
         return found
 
@@ -470,7 +470,7 @@ def index_keys(inputs: Inputs) -> Case:
     layers = inputs.layers
     indexed, keys = layers.indexed[layers.total], layers.afters[layers.total]
     ranks = indexed.rank(keys)
-    out, edge = new_directory(indexed.layer.size), np.zeros(3, dtype=np.uint64)
+    out, edge = new_directory(indexed.size), np.zeros(3, dtype=np.uint64)
 
     def run() -> int:
         backward.index_keys(ranks, len(ranks), FIRST, out, edge)
@@ -575,12 +575,13 @@ def rank_quartered(inputs: Inputs) -> Case:
     index, generator = Index(inputs.quartered), np.random.default_rng(0)
     layer = index.layer(inputs.quartered_total)
     ranks = np.sort(generator.integers(0, layer.size, 10_000 * inputs.halves, dtype=np.uint64))
-    heads = np.searchsorted(layer.starts, ranks, side="right") - 1
-    tails = index.tail_start[layer.tail_sums[heads]] + ranks - layer.starts[heads]
-    keys = index.head_key[layer.heads[heads]] | index.tail_rest
+    listing = layer.listing
+    heads = np.searchsorted(listing.starts, ranks, side="right") - 1
+    tails = index.tail_start[listing.tail_sums[heads]] + ranks - listing.starts[heads]
+    keys = index.head_key[listing.heads[heads]] | index.tail_rest
     keys |= index.tail_key[tails].astype(np.uint64) << index.tail_shift
     generator.shuffle(keys)
-    ranking, out = index.ranking(layer), np.zeros(len(keys), dtype=np.uint64)
+    ranking, out = layer.ranking, np.zeros(len(keys), dtype=np.uint64)
 
     def run() -> int:
         for at in range(0, len(keys), forward.BATCH):
@@ -784,7 +785,7 @@ class DenseLayers:
         self.backend: Any = (
             Bits(rules, pool, words := Words.of(index, sizes), words.layer)
             if bits
-            else Threads(rules, backup, pool, 1, largest=None)
+            else Threads(rules, backup, pool, largest=None)
         )
         self.boards = sizes[total]
         self.memory: InMemory[Any] = InMemory(self.backend, index, Path(), one, backup)

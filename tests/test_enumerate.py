@@ -25,7 +25,7 @@ from tilebase.questions.solve import solve
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.small.oracle import decided
 from tilebase.sparse import index, maps, sizes
-from tilebase.sparse.index import GameIndex, Index, IndexedLayer
+from tilebase.sparse.index import GameIndex, Index
 from tilebase.sparse.windows import SpilledSet
 from windows import hold_little
 
@@ -146,10 +146,10 @@ def listed(index: Index, total: int) -> tuple[list[int], list[int]]:
     layer = index.layer(total)
     bits = np.full((layer.size >> 6) + 1, ~np.uint64(0))
     keys, counts = np.empty(layer.size + 64, dtype=np.uint64), np.zeros(16, dtype=np.int64)
-    source, maxima = Source(bits, np.uint64(0), index.listing(layer)), np.empty(1024, dtype=np.uint8)
+    source, maxima = Source(bits, np.uint64(0), layer.listing), np.empty(1024, dtype=np.uint8)
     assert forward.list_layer(source, np.uint64(0), np.uint64(layer.size), keys, maxima, counts) == layer.size
     found = keys[: layer.size]
-    assert IndexedLayer(index, layer).rank(found).tolist() == list(range(layer.size))
+    assert layer.rank(found).tolist() == list(range(layer.size))
     return found.tolist(), counts.tolist()
 
 

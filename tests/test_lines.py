@@ -35,13 +35,13 @@ OTHERS = {
 
 def layer_of(game: Game, total: int) -> tuple[Index, IndexedLayer]:
     index = Index(game)
-    return index, IndexedLayer(index, index.layer(total))
+    return index, index.layer(total)
 
 
 def set_of(layer: IndexedLayer, tmp_path, keys: list[int] | None = None) -> SpilledSet:
     """A set of boards of a layer; empty without keys."""
-    words = np.zeros((layer.layer.size >> 6) + 1024, dtype=np.uint64)
-    found = SpilledSet(layer.layer.size, words, tmp_path, "boards", direct=True)
+    words = np.zeros((layer.size >> 6) + 1024, dtype=np.uint64)
+    found = SpilledSet(layer.size, words, tmp_path, "boards", direct=True)
     if keys:
         found.add(layer.rank(np.array(sorted(keys), dtype=np.uint64)))
     return found
@@ -77,12 +77,12 @@ def test_slides_and_spawns_by_line_are_those_of_the_rules(name, tmp_path):
     compiled, worker = CompiledGame(game), Worker()
     source = set_of(layer, tmp_path, [game.pack(board) for board in states])
     target, counts = set_of(layer, tmp_path), np.zeros((game.bounds.code + 1, 5), dtype=np.int64)
-    worker.forget(layer.layer.size)
+    worker.forget(layer.size)
     end = forward.slide_map(
-        layer.source(source), np.uint64(0), np.uint64(layer.layer.size), compiled.rules, False,
+        layer.source(source), np.uint64(0), np.uint64(layer.size), compiled.rules, False,
         worker.target(target, layer), worker.recent, worker.scratch, worker.marks, worker.spawned, counts,
     )  # fmt: skip
-    assert end == layer.layer.size
+    assert end == layer.size
     results = [game.slides(board).values() for board in states]
     afters = {game.pack(after) for found in results for after in found if not game.wins(after)}
     assert np.array_equal(target.bits, set_of(layer, tmp_path, sorted(afters)).bits)
@@ -110,12 +110,12 @@ def test_listed_boards_have_their_ranks(name, goal, shift, later, tmp_path):
     game, total = formation(name).game(goal), 300
     index, layer = layer_of(game, total)
     assert (int(index.tail_shift), len(index.tail_key) >= rank.MANY_TAILS) == (shift, later)
-    wanted = np.unique(np.random.default_rng(1).integers(0, layer.layer.size, 5_000)).astype(np.uint64)
+    wanted = np.unique(np.random.default_rng(1).integers(0, layer.size, 5_000)).astype(np.uint64)
     boards = set_of(layer, tmp_path)
-    rank.set_bits(wanted, len(wanted), np.uint64(0), boards.bits)
+    rank.set_bits(wanted, len(wanted), boards.bits)
     keys = np.zeros(len(wanted) + 64, dtype=np.uint64)
     maxima, counts = np.zeros(1024, np.uint8), np.zeros(game.bounds.code + 1, dtype=np.int64)
-    end = np.uint64(layer.layer.size)
+    end = np.uint64(layer.size)
     listed = forward.list_layer(layer.source(boards), np.uint64(0), end, keys, maxima, counts)
     assert listed == counts.sum() == len(wanted)
     found = keys[:listed]

@@ -295,7 +295,7 @@ def test_an_address_space_that_is_enough(folder):
 def test_sizes_of_layers_are_known_before(tmp_path):
     for game in (Game("3x3", 64), Game("3x4", 16), Game("2x4", 32, limits="16,16,8,8/16,8,8,4")):
         index = Index(game)
-        assert index.sizes() == {s: n for s in range(0, 2000, 2) if (n := index.layer(s).size)}
+        assert index.sizes == {s: n for s in range(0, 2000, 2) if (n := index.layer(s).size)}
 
 
 def no_overhead(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ import pytest
 import tilebase.questions.solve as engine
 from stored import chunks_of, contents, flip_at, layers_of, reachable_values, record_of
 from tilebase import Game, Objective, formation, open_table, solve, verify_table
+from tilebase.cluster.runs import Run
 from tilebase.errors import CorruptError, ResourceError, UsageError
 from tilebase.files import keys as key_files
-from tilebase.files.keys import encode
+from tilebase.files.keys import Reachable, encode
 from tilebase.files.run import Query, RunFolder
+from tilebase.files.solved import StoredValues
 from tilebase.objectives.encoding import as_floats, summarise
 from tilebase.objectives.types import TYPES
 from tilebase.sparse import backward, forward, maps, sizes, windows
@@ -226,3 +229,16 @@ def test_mixed_layers(tmp_path):
         run.journal.rewrite(lines)
     with pytest.raises(CorruptError, match="afterstates, sum 14, holds"):
         solve(SMALL, "win", table=tmp_path)
+
+
+def test_a_known_layer_that_is_left_out(solved, tmp_path):
+    """A stranger's table without a layer that others lead to: nothing is read beyond a directory."""
+    stored = StoredValues(tmp_path / "win", WHOLE, Objective("win"))
+    run = Run(folder=tmp_path, memory=1 << 30, threads=1)
+    with layers_of(solved(WHOLE, MANY) / "values/win") as layers:
+        space = Reachable(layers, {s: len(layers.layer(s)) for s in layers.sums() if s != 40})
+        with (
+            closing(backward.BackwardPass(run, space, [stored])) as backward_pass,
+            pytest.raises(CorruptError, match="lacks afterstates of sum 40"),
+        ):
+            backward_pass.run()

@@ -90,13 +90,9 @@ class KeepLargest(NamedTuple):
 # -- the player: the best over slides ------------------------------------------------------------
 
 
-def maximum(old, _value):  # pragma: no cover - replaced by Numba
+@chosen
+def maximum(old, _value):
     """Return the larger of two values."""
-    raise NotImplementedError
-
-
-@chosen(maximum)
-def _maximum(old, _value):
     if isinstance(old, types.Float):
         return lambda old, _value: max(old, _value)
 
@@ -111,13 +107,9 @@ def _maximum(old, _value):
 # -- the adversary or chance: over spawns --------------------------------------------------------
 
 
-def combine(_acc, _value, _add):  # pragma: no cover - replaced by Numba
-    """Add the value of a state to an accumulator, as the type of `_add` says."""
-    raise NotImplementedError
-
-
-@chosen(combine)
-def _combine(_acc, _value, add):
+@chosen
+def combine(_acc, _value, add):
+    """Add the value of a state to an accumulator, as the type of `add` says."""
     if add.instance_class is AddBound:
 
         def folded(_acc, _value, add):
@@ -136,16 +128,12 @@ def _combine(_acc, _value, add):
     return folded
 
 
-def settled(_first, _second, _spawns, _finish, _like):  # pragma: no cover - replaced by Numba
+@chosen
+def settled(_first, _second, _spawns, finish, _like):
     """Return the value of an afterstate, kept like `_like`, from the accumulators of both exponents.
 
-    The type of `_finish` says how.
+    The type of `finish` says how.
     """
-    raise NotImplementedError
-
-
-@chosen(settled)
-def _settled(_first, _second, _spawns, finish, _like):
     # Means: the mean of the first exponent and that of the second, mixed by the probability of the first.
     if finish.instance_class is DivideMean:
 
@@ -192,13 +180,9 @@ def mixed_mean(first, total, spawns, weight):
     return mean + weight * (first - mean)
 
 
-def divided(_sum, _spawns, _finish):  # pragma: no cover - replaced by Numba
+@chosen
+def divided(_sum, _spawns, _finish):
     """Divide a weighted sum over spawns by the sum of the weights, rounded as `_finish` says."""
-    raise NotImplementedError
-
-
-@chosen(divided)
-def _divided_by(_sum, _spawns, _finish):
     if isinstance(_sum, types.Float):
 
         def value(_sum, _spawns, _finish):

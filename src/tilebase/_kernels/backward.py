@@ -258,18 +258,10 @@ def count_spawns(keys, rules, out_spawns):
 
 
 @kernel()
-def spawn_all(keys, exponent, rules, out_states, out_from):
-    """Write every spawn of one exponent on every afterstate; return how many.
-
-    They are only counted if `out_states` is empty.
-    """
+def spawn_all(keys, exponent, rules, out_states):
+    """Write every spawn of one exponent on every afterstate; return how many."""
     n = 0
     code = np.uint64(exponent)
     for a in range(len(keys)):
-        if len(out_states) == 0:
-            n += int(ones(free_cells(keys[a], rules.low_bits, rules.fold)))
-            continue
-        end = spawn_states(keys[a], code, rules, out_states, n)
-        out_from[n:end] = a
-        n = end
+        n = spawn_states(keys[a], code, rules, out_states, n)
     return n

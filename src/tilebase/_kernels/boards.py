@@ -29,7 +29,6 @@ from tilebase._kernels.scalar import (
     has_spot,
     holds,
     ones,
-    reverse_flags,
     reverse_line,
     slide_line,
     stands,
@@ -239,7 +238,7 @@ def build_line_table(cells, bits, unmergeable, goal, top, walls, out):
         word = np.uint64(w)
         left, made = slide_line(word, cells, bits, walls, unmergeable)
         right, _ = slide_line(
-            reverse_line(word, cells, bits), cells, bits, reverse_flags(walls, cells), unmergeable
+            reverse_line(word, cells, bits), cells, bits, reverse_line(walls, cells, U1), unmergeable
         )
         entry = left | reverse_line(right, cells, bits) << RIGHT
         if goal and made >= goal:
@@ -358,7 +357,7 @@ def slide_by_cell(boards, n, axis, rules, out_first, out_last, out_flags):
             word = boards[i] >> shift & mask
             left, made = slide_line(word, cells, bits, walls[k], unmergeable)
             right, _ = slide_line(
-                reverse_line(word, cells, bits), cells, bits, reverse_flags(walls[k], cells), unmergeable
+                reverse_line(word, cells, bits), cells, bits, reverse_line(walls[k], cells, U1), unmergeable
             )
             first |= left << shift
             last |= reverse_line(right, cells, bits) << shift

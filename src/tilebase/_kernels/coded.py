@@ -45,25 +45,17 @@ def to_half(value):
     return np.uint16(np.uint64((value * 2.0**24 + TO_INTEGER) - TO_INTEGER) if value < SMALL else near)
 
 
-def number(_value):  # pragma: no cover - replaced by Numba
+@chosen
+def number(_value):
     """Return a kept mean as a float64."""
-    raise NotImplementedError
-
-
-@chosen(number)
-def _number(_value):
     if _value == types.uint16:
         return lambda _value: from_half(_value)
     return lambda _value: np.float64(_value)
 
 
-def stored(_value, _like):  # pragma: no cover - replaced by Numba
-    """Return a mean in the form in which `like` is kept: unchanged, or as a code."""
-    raise NotImplementedError
-
-
-@chosen(stored)
-def _stored(_value, _like):
+@chosen
+def stored(_value, _like):
+    """Return a mean in the form in which `_like` is kept: unchanged, or as a code."""
     if _like == types.uint16:
         return lambda _value, _like: to_half(_value)
     return lambda _value, _like: _value

@@ -89,7 +89,7 @@ def push(ranks, n, pages):
 def _mark(ranks, n, target):
     """Set the bits of ranks, or push the offsets."""
     if target.direct:
-        set_bits(ranks, n, U0, target.bits)
+        set_bits(ranks, n, target.bits)
     else:
         push(ranks, n, target.pages)
 

@@ -215,16 +215,17 @@ def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def chosen(stub: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Let the types of arguments choose what a function does: the decorated function gets Numba's types."""
+def chosen(choose: Callable[..., Any]) -> Any:
+    """Make a function for kernels that is what `choose` returns for the types of its arguments, Numba's."""
+    if PLAIN:
+        return lambda *arguments: choose(*map(typeof, arguments))(*arguments)
 
-    def decorate(choose: Callable[..., Any]) -> Any:
-        if not PLAIN:
-            return overload(stub)(choose)
-        stub.__globals__[stub.__name__] = lambda *arguments: choose(*map(typeof, arguments))(*arguments)
-        return choose
+    @wraps(choose)
+    def replaced(*_arguments: Any) -> Any:
+        raise NotImplementedError
 
-    return decorate
+    overload(replaced)(choose)
+    return replaced
 
 
 def operation(python: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

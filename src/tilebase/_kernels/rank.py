@@ -187,10 +187,10 @@ def rank_keys(keys, n, ranking, out):
 
 
 @kernel()
-def set_bits(ranks, n, base, bits):
-    """Set bit ``ranks[i] - base`` for each rank."""
+def set_bits(ranks, n, bits):
+    """Set the bit of each rank."""
     for i in range(n):
-        r = ranks[i] - base
+        r = ranks[i]
         bits[r >> U6] |= U1 << (r & U63)
 
 

@@ -168,22 +168,12 @@ def slide_line(word, cells, bits, walls, unmergeable):
 
 @scalar
 def reverse_line(word, cells, bits):
-    """Read a line from its other end."""
+    """Read a line from its other end; or the walls of one, of which a cell has one bit."""
     mask = (U1 << bits) - U1
     result = U0
     for _ in range(cells):
         result = result << bits | word & mask
         word >>= bits
-    return result
-
-
-@scalar
-def reverse_flags(flags, cells):
-    """Read the walls of a line from its other end."""
-    result = U0
-    for _ in range(cells):
-        result = result << U1 | flags & U1
-        flags >>= U1
     return result
 
 

@@ -356,7 +356,7 @@ class Sets:
         found: list[Diagram] = []
         every = tuple(range(self.game.cells))
         for seats, directions in self._axes:
-            back = _inverse(seats)
+            back = tuple(map(seats.index, every))
             if symmetric and seats != every and back in self._group:
                 states = found[0]  # the image of the slides along the first axis
             else:
@@ -447,10 +447,6 @@ class Sets:
                 ]
             )
         return self.careful(boards.substitute, self._relabellings[seats])
-
-
-def _inverse(seats: Seats) -> Seats:
-    return tuple(seats.index(seat) for seat in range(len(seats)))
 
 
 def check_lines(game: Game, values: int) -> None:

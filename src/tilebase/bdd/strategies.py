@@ -139,43 +139,22 @@ class Method:
 
 @dataclass
 class Part:
-    """A layer or a sweep line, while it is solved.
+    """A layer or a sweep line, while it is solved."""
 
-    Attributes
-    ----------
-    name:
-        As in `Line`.
-    boards:
-        Its states.
-    above:
-        For each exponent whose spawn leads out of the part: the states that the winner wins there.
-    pending:
-        Its states from which a slide leads into a part above that lets the slider win.
-    ended:
-        Whether its sum has reached the horizon, so that a slide that makes one of its boards is the last.
-    held:
-        What a checkpoint within the part needs beside its states; None if none is written.
-    afters:
-        Its boards as afterstates.
-    states, found:
-        The states and afterstates that the winner wins, as far as they are found.
-    older:
-        The states that were found before the last step.
-    iterations, peak:
-        As in `Line`, so far.
-    """
-
-    name: str
-    boards: Diagram
+    name: str  # as in `Line`
+    boards: Diagram  # its states
+    # For each exponent whose spawn leads out of the part: the states that the winner wins there.
     above: dict[int, Diagram]
-    pending: Diagram = None
+    pending: Diagram = None  # its states from which a slide leads into a part above that lets the slider win
+    # Whether its sum has reached the horizon, so that a slide that makes one of its boards is the last.
     ended: bool = False
+    # What a checkpoint within the part needs beside its states; None if none is written.
     held: dict[str, Diagram] | None = None
-    afters: Diagram = None
-    states: Diagram = None
-    found: Diagram = None
-    older: Diagram = None
-    iterations: int = 0
+    afters: Diagram = None  # its boards as afterstates
+    states: Diagram = None  # the states that the winner wins, as far as they are found
+    found: Diagram = None  # and the afterstates
+    older: Diagram = None  # the states that were found before the last step
+    iterations: int = 0  # this and the next as in `Line`, so far
     peak: int = 0
 
 

@@ -43,29 +43,15 @@ OFTEN = 0.5
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker does.
+    """What a worker does."""
 
-    Attributes
-    ----------
-    game, method:
-        What is solved, and how.
-    nodes, threads:
-        Most nodes of all diagrams together; threads.
-    export:
-        Folder for the winning set; empty for none.
-    certificate:
-        File for a proof; empty for none.
-    work:
-        Folder for checkpoints; empty for none.
-    """
-
-    game: Game
-    method: Method
-    nodes: int
+    game: Game  # what is solved
+    method: Method  # and how
+    nodes: int  # of all diagrams together, at most
     threads: int
-    export: str = ""
-    certificate: str = ""
-    work: str = ""
+    export: str = ""  # folder for the winning set; empty for none
+    certificate: str = ""  # file for a proof; empty for none
+    work: str = ""  # folder for checkpoints; empty for none
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -100,6 +100,7 @@ class DenseLayer:
         return self.values
 
     def buffer(self) -> Array:
+        """Return a buffer of the size of `data`, to be filled and passed to `load`."""
         return self.values[FIRST:]
 
     @property
@@ -377,18 +378,10 @@ def _read_into(file: Any, values: Array) -> None:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The states from which a pass can go on.
+    """The states from which a pass can go on."""
 
-    Attributes
-    ----------
-    saved:
-        Checksums of their files, by sum.
-    layout:
-        That of the backend which wrote them.
-    """
-
-    saved: dict[int, str]
-    layout: str
+    saved: dict[int, str]  # checksums of their files, by sum
+    layout: str  # that of the backend which wrote them
 
     @classmethod
     def parse(cls, line: Mapping[str, Any]) -> Checkpoint:

@@ -43,7 +43,7 @@ from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import Checkpoint, Checkpoints, DenseLayer, Lines
 from tilebase.dense.plan import Plan
 from tilebase.dense.tables import DenseRules
-from tilebase.dense.values import KeptValues, Wanted
+from tilebase.dense.values import KeptValues, LayerValues, Wanted
 from tilebase.dense.windows import InWindows
 from tilebase.dense.workspace import InFiles, InMemory, Workspace
 from tilebase.errors import ResourceError, StorageError
@@ -90,17 +90,10 @@ SPARE_BYTES = 1 << 26
 
 
 class OtherQuery(NamedTuple):
-    """A query of another type than the objective's: how it combines values, and what each layer shows of it.
+    """A query of another type than the objective's."""
 
-    Attributes
-    ----------
-    backup:
-        The backup of its values.
-    callback:
-        Called with the sum and the states of each layer.  It returns plain JSON values.
-    """
-
-    backup: Backup
+    backup: Backup  # how it combines values
+    # What each layer shows of it: called with its sum and states, it returns plain JSON values.
     callback: Callable[[int, DenseLayer], Any]
 
 
@@ -184,7 +177,7 @@ class DensePass:
         if backend == "cuda":
             worker = Cuda(rules, self.backup, self.objective, largest=largest)
         else:
-            worker = Threads(rules, self.backup, self._pool, self._run.threads, largest=largest)
+            worker = Threads(rules, self.backup, self._pool, largest=largest)
         if self._plan.batched:
             return InFiles(self._plan, worker, *what)
         return InMemory(worker, *what, lean=self._plan.lean)
@@ -334,7 +327,7 @@ class DensePass:
 
     def _layer(self, total: int) -> None:
         self._layers.release_above(total + 4)
-        with self._values.layer(total) as values:
+        with LayerValues(self._values, total) as values:
             self._layers.solve(total, values, partial(self._report, total))
             summary = values.finish()
         # The values of the start states, with what their best slide adds.
@@ -388,7 +381,7 @@ class DensePass:
         assert isinstance(self._layers, InMemory)
         needed = self._needed(total)
         with self._save_clock.saving():
-            problem = self._lacks_space(sum(map(self._layers.bytes_to_save, needed)))
+            problem = self._lacks_space(sum(self._layers.layer(s).nbytes for s in needed))
             if problem is None:
                 try:
                     saved = {s: self._layers.save(s) for s in needed}

@@ -38,57 +38,29 @@ If no layer has 2^20 boards, bits are always used."""
 
 @dataclass(frozen=True)
 class Plan:
-    """What a dense pass will take.
+    """What a dense pass will take."""
 
-    Attributes
-    ----------
-    boards, largest:
-        Of all layers and of the largest.
-    value_bytes:
-        Of a value.
-    table_bytes:
-        Of the tables, and of what the threads work in.
-    whole_bytes:
-        Memory to have all layers that are needed at once in memory.
-    memory:
-        What there is.
-    batched:
-        Whether layers go through files.
-    disk_bytes:
-        Of the files at the same time; 0 if there are none, checkpoints aside.
-    words:
-        What Boolean values take as bits; None if the values are not kept as bits.
-    window:
-        Words of a window of bits, or of two, where one layer is in memory and the others are in files
-        (`dense.windows`).
-    lean:
-        Whether three layers are in memory at a time and not four: so a larger pass fits, and one that is
-        interrupted between fold and slides goes on after the last checkpoint.
-    threads:
-        Those that work on bits, if memory is short for what more of them work in; else 0.
-    layers:
-        Of bits; else 0.
-    mapped:
-        Bytes of tables of half boards that lie in files, if memory is short for them, and are read for each
-        layer.
-    bits_memory:
-        Memory with which Boolean values would be bits, if this is too little but enough for a layer; else 0.
-    """
-
-    boards: int
-    largest: int
-    value_bytes: float
-    table_bytes: int
-    whole_bytes: int
-    memory: int
-    batched: bool
-    disk_bytes: int
-    words: Words | None = None
+    boards: int  # of all layers
+    largest: int  # boards of the largest layer
+    value_bytes: float  # of a value
+    table_bytes: int  # of the tables, and of what the threads work in
+    whole_bytes: int  # memory to have all layers that are needed at once in memory
+    memory: int  # what there is
+    batched: bool  # whether layers go through files
+    disk_bytes: int  # of the files at the same time; 0 if there are none, checkpoints aside
+    words: Words | None = None  # what Boolean values take as bits; None if the values are not kept as bits
+    # Words of a window of bits, or of two, where one layer is in memory and the others are in files
+    # (`dense.windows`).
     window: int = 0
+    # Whether three layers are in memory at a time and not four: so a larger pass fits, and one that is
+    # interrupted between fold and slides goes on after the last checkpoint.
     lean: bool = False
-    threads: int = 0
-    layers: int = 0
+    threads: int = 0  # those that work on bits, if memory is short for what more of them work in; else 0
+    layers: int = 0  # of bits; else 0
+    # Bytes of tables of half boards that lie in files, if memory is short for them, and are read for each
+    # layer.
     mapped: int = 0
+    # Memory with which Boolean values would be bits, if this is too little but enough for a layer; else 0.
     bits_memory: int = 0
 
     @classmethod

@@ -269,30 +269,14 @@ class Matrices:
 
 @dataclass(frozen=True)
 class Words:
-    """What bits take.
+    """What bits take."""
 
-    Attributes
-    ----------
-    layer:
-        Words of the largest layer, on either side.
-    matrix:
-        Words of a matrix or a transposed one, at most.
-    row:
-        Words of a row, at most.
-    window:
-        Words of the least window of a layer that a step reads at once.
-    halves:
-        The most half boards with one sum.
-    boards:
-        The boards of all layers that are stored.
-    """
-
-    layer: int
-    matrix: int
-    row: int
-    window: int
-    halves: int
-    boards: int
+    layer: int  # words of the largest layer, on either side
+    matrix: int  # words of a matrix or a transposed one, at most
+    row: int  # words of a row, at most
+    window: int  # words of the least window of a layer that a step reads at once
+    halves: int  # the most half boards with one sum
+    boards: int  # those of all layers that are stored
 
     @classmethod
     def of(cls, index: PerfectIndex, sizes: dict[int, int]) -> Words:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -56,13 +56,12 @@ class Blocks(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Blocks of a layer that are read or written.
+    """Blocks of a layer of states or afterstates that are read or written.
 
     With `spawn` they are those that a spawn leads to from `blocks`, if it adds so much, in units of 2, to the
     sums of one or both halves.
     """
 
-    layer: Literal["states", "afterstates"]
     total: int
     blocks: Blocks = Blocks()
     spawn: int = 0
@@ -81,31 +80,17 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockStep:
-    """A step for some blocks of a layer.
-
-    Attributes
-    ----------
-    kind:
-        What is done.
-    total:
-        The sum of the boards.
-    batch:
-        The blocks whose afterstates are in memory together; the step works some of them.
-    reads:
-        Fold: the states that spawns lead to, the largest spawn first; none from the horizon on.  Rows,
-        columns: the afterstates.
-    writes:
-        Fold: afterstates.  Rows, columns: states; the second of these two steps improves what is there.
-    share:
-        How much of the layer's work this is, from 0 to 1.
-    """
+    """A step for some blocks of a layer."""
 
     kind: Step
-    total: int
-    batch: Blocks
+    total: int  # the sum of the boards
+    batch: Blocks  # whose afterstates are in memory together; the step works some of them
+    # Fold: the states that spawns lead to, the largest spawn first; none from the horizon on.  Rows, columns:
+    # the afterstates.
     reads: tuple[Source, ...]
+    # Fold: afterstates.  Rows, columns: states; the second of these two steps improves what is there.
     writes: Source
-    share: float
+    share: float  # how much of the layer's work this is, from 0 to 1
 
 
 def spawned(game: Game, total: int) -> tuple[int, ...]:
@@ -124,10 +109,9 @@ def _block_step(
 ) -> BlockStep:
     if kind is Step.FOLD:
         largest_first = sorted(exponents, reverse=True)
-        above = tuple(Source("states", total + 2**e, blocks, 1 << (e - 1)) for e in largest_first)
-        return BlockStep(kind, total, batch, above, Source("afterstates", total, blocks), share)
-    afters = Source("afterstates", total, batch)
-    return BlockStep(kind, total, batch, (afters,), Source("states", total, blocks), share)
+        above = tuple(Source(total + 2**e, blocks, 1 << (e - 1)) for e in largest_first)
+        return BlockStep(kind, total, batch, above, Source(total, blocks), share)
+    return BlockStep(kind, total, batch, (Source(total, batch),), Source(total, blocks), share)
 
 
 class Cut:

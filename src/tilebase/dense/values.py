@@ -47,27 +47,15 @@ def checksum_parts(values: Array, pool: Pool) -> Iterator[tuple[int, int]]:
 
 @dataclass
 class KeptValues:
-    """Where the afterstates of all layers of a pass go.
-
-    Attributes
-    ----------
-    folder, game, objective, sizes:
-        Of the pass; `sizes` are the boards of each sum.
-    dtype:
-        Of the values in memory.
-    wanted:
-        What is kept.
-    pool:
-        Who sums up and compresses.
-    """
+    """Where the afterstates of all layers of a pass go."""
 
     folder: Path
     game: Game
     objective: Objective
-    sizes: Mapping[int, int]
-    dtype: np.dtype[Any]
-    wanted: Wanted
-    pool: Pool
+    sizes: Mapping[int, int]  # the boards of each sum
+    dtype: np.dtype[Any]  # of the values in memory
+    wanted: Wanted  # what is kept
+    pool: Pool  # who sums up and compresses
 
     @cached_property
     def files(self) -> LayerStore:
@@ -106,10 +94,6 @@ class KeptValues:
     def checksum(self, total: int) -> str | None:
         """Return the checksum of a finished layer; None if its values are not kept."""
         return self.files.records[total].text if self.wanted.files else None
-
-    def layer(self, total: int) -> LayerValues:
-        """Return what takes the afterstates of a sum."""
-        return LayerValues(self, total)
 
 
 class LayerValues:

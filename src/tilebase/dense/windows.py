@@ -50,7 +50,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
     def solve(self, total: int, kept: LayerValues | None, tell: Tell) -> None:
         states = self._store(total, part_path(self._path(total)))
         won = self._file(part_path(self._folder / places.of_sum(total, "columns")), self._bits.by_left(total))
-        layer, shares = self._bits.layer(Source("afterstates", total)), Shares(tell)
+        layer, shares = self._bits.layer(Source(total)), Shares(tell)
         with released_on_error(states, won):
             self._fold(layer, shares)
             if kept is not None:

@@ -140,13 +140,13 @@ class InMemory(Workspace[L, L]):
     def layer(self, total: int) -> L:
         """Return the states of a sum."""
         if total not in self._states:  # no board has this sum, or all boards of it count for nothing
-            layer = self._backend.layer(Source("states", total))
+            layer = self._backend.layer(Source(total))
             layer.fill(self._above(total))
             self._states[total] = layer
         return self._states[total]
 
     def load(self, total: int, crc: str) -> None:
-        layer = self._backend.layer(Source("states", total))
+        layer = self._backend.layer(Source(total))
         file = self._file(states_path(self._folder, total, self.layout), layer)
         file.check(crc)
         layer.load(file.read_all())
@@ -162,17 +162,13 @@ class InMemory(Workspace[L, L]):
             file.rename(path)
         return checksum_of(data)  # not of the file, so that write errors are detected
 
-    def bytes_to_save(self, total: int) -> int:
-        """Return the bytes of the states of a sum."""
-        return self._states[total].nbytes
-
     def _file(self, path: Path, layer: L) -> RawLayer:
         dtype = self._backend.dtype
         return RawLayer(path, layer.nbytes // dtype.itemsize, dtype, self.moved)
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         backend, exponents = self._backend, spawned(self._index.game, total)
-        afters = backend.layer(Source("afterstates", total))
+        afters = backend.layer(Source(total))
         states: L | None = None
 
         def do(step: BlockStep, tell: Tell) -> None:
@@ -185,7 +181,7 @@ class InMemory(Workspace[L, L]):
             if states is None:
                 if self._lean:
                     self.release_above(total + 2)
-                states = backend.layer(Source("states", total))
+                states = backend.layer(Source(total))
             backend.do(step, [afters], states, tell)
 
         try:
@@ -282,7 +278,7 @@ class InFiles(Stored[D, DiskStore]):
     def _fold(self, step: BlockStep, tell: Tell) -> None:
         if self._blocks != step.batch:
             self._layer = None  # before memory for the next is asked for
-            self._layer = self._backend.layer(Source("afterstates", step.total, step.batch))
+            self._layer = self._backend.layer(Source(step.total, step.batch))
             self._blocks, self._written = step.batch, False
         above = [self._read(source) for source in step.reads]
         part = self._backend.layer(step.writes)

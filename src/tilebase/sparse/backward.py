@@ -284,7 +284,7 @@ class BackwardPass:
 
     def _new_layer(self, total: int, n: int) -> _Solved:
         indexed = self._game_index.at(total)
-        directory = new_directory(indexed.layer.size)
+        directory = new_directory(indexed.size)
         return _Solved(indexed, directory, [fold.values(n, total) for fold in self.folds])
 
     def _read(self, total: int, file: Layer, span: range) -> BoardsRead:
@@ -417,8 +417,8 @@ class BackwardPass:
             return None
         if not self.space.sizes.get(total):
             # No afterstate has this sum: every state that spawns lead to is won or has no slide.
-            nothing = [fold.values(0, total) for fold in self.folds]
-            return _Solved(self._game_index.at(total), new_directory(0), nothing)
+            # The files of a stranger may lack a layer, too: so the directory has all ranks.
+            return self._new_layer(total, 0)
         if total not in self._solved:
             LOG.debug("sum %d: the values of %d afterstates are read", total, self.space.sizes[total])
             self._solved[total] = self._load(total, self.space.sizes[total])

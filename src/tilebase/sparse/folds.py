@@ -37,34 +37,19 @@ NO_GAINS = np.zeros((0, 0), dtype=np.int32)
 
 
 class Spawned(NamedTuple):
-    """The states that spawns of one exponent on some afterstates lead to.
+    """The states that spawns of one exponent on some afterstates lead to."""
 
-    Attributes
-    ----------
-    exponent:
-        The exponent of the spawned tile.
-    slots:
-        ``slots[k, x]``: the position of the afterstate that slide k makes of spawn x (`_kernels.backward`).
-    n:
-        The number of spawns.
-    gains:
-        ``gains[merge][a, x]``: what the merges along axis a after spawn x add, under `Objective.merge`.
-    spawns:
-        ``spawns[a]``: how many spawns afterstate a has.
-    ends:
-        ``ends[a]``: what afterstate a is worth if the game ends there (`Objective.ends`); None where that is
-        nothing under every objective.
-    best:
-        ``best[x]``: the largest value over slides, if it is known already (`Fold.best_type`); then there
-        are no slots and gains.
-    """
-
-    exponent: int
-    slots: Array
-    n: int
+    exponent: int  # of the spawned tile
+    slots: Array  # slots[k, x]: where the afterstate is that slide k makes of spawn x (`_kernels.backward`)
+    n: int  # the number of spawns
+    # gains[merge][a, x]: what the merges along axis a after spawn x add, under `Objective.merge`
     gains: Mapping[str, Array]
-    spawns: Array
+    spawns: Array  # spawns[a]: how many spawns afterstate a has
+    # ends[a]: what afterstate a is worth if the game ends there (`Objective.end`); None where that is
+    # nothing under every objective.
     ends: Array | None = None
+    # best[x]: the largest value over slides, if it is known already (`Fold.best_type`); then there are no
+    # slots and gains.
     best: Array | None = None
 
 

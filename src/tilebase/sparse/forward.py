@@ -41,7 +41,7 @@ from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse import maps, sizes
-from tilebase.sparse.index import GameIndex, Index, IndexedLayer, LayerIndex
+from tilebase.sparse.index import GameIndex, Index, IndexedLayer
 from tilebase.sparse.maps import MapTask, SlideTask, SpawnTask, Team
 from tilebase.sparse.sizes import KEPT_KEYS
 from tilebase.sparse.windows import NO_WORDS, SpilledSet, Windows
@@ -283,9 +283,9 @@ class ForwardPass:
     def _make(self, total: int) -> tuple[dict[str, Any], int]:
         """Make the layer of one sum and write it; return its line of the journal and its bytes."""
         indexed = self.game_index.at(total)
-        if self._sharing is not None and self._sharing.wants(indexed.layer.size):
-            return self._make_shared(self._sharing, total, indexed.layer.size)
-        states, afters = self._bit_sets(indexed.layer)
+        if self._sharing is not None and self._sharing.wants(indexed.size):
+            return self._make_shared(self._sharing, total, indexed.size)
+        states, afters = self._bit_sets(indexed)
         after_counts = np.zeros(self.game.bounds.code + 1, dtype=np.int64)
         self._files = {}
         try:
@@ -328,7 +328,7 @@ class ForwardPass:
             self._sources[total] = self._stored(total)
         return self._line(total, found.counts, found.afterstates), size
 
-    def _bit_sets(self, layer: LayerIndex) -> tuple[SpilledSet, SpilledSet]:
+    def _bit_sets(self, layer: IndexedLayer) -> tuple[SpilledSet, SpilledSet]:
         """Two bit sets, for states and afterstates; the threads get arenas from the rest of the memory."""
         # A layer that threads set directly:    | states | afterstates |                  (both whole)
         # Another one:                          | states | afterstates | arenas ... | packed ranks |
@@ -374,7 +374,7 @@ class ForwardPass:
             return
         self._checked = index
         end = math.inf if index.cap == max(self.game.tops) else 2 << index.cap
-        wanted = [n for s, n in index.sizes().items() if total <= s < end and (up_to is None or s <= up_to)]
+        wanted = [n for s, n in index.sizes.items() if total <= s < end and (up_to is None or s <= up_to)]
         if self._sharing is not None:
             self._sharing.check_memory(max(wanted, default=0), self.game_index.nbytes)
             wanted = [n for n in wanted if not self._sharing.wants(n)]

@@ -54,21 +54,6 @@ class _Half(NamedTuple):
     x_sets: Array  # x_sets[i]: number of the set of cells that hold an x
 
 
-@dataclass(frozen=True)
-class LayerIndex:
-    """The part of the index that depends on the sum of a layer."""
-
-    total: int  # the sum
-    size: int  # boards in the layer, that is ranks
-    head_base: Array  # head_base[h]: rank of the first board with head h
-    bases: Array  # the same in 32 bits, where they suffice; one of the two, or the next two, have entries
-    firsts: Array  # firsts[a], rests[h]: as in `Ranking`
-    rests: Array
-    heads: Array  # heads[i]: the i-th head that has boards
-    starts: Array  # starts[i]: rank of its first board
-    tail_sums: Array  # tail_sums[i]: sum // 2 of the tails that go with it
-
-
 class Index(Halves):
     """Ranks of the boards of a game whose exponents are at most `cap`.
 
@@ -292,15 +277,16 @@ class Index(Halves):
         # Halves that have too few or too many of the movable x together have other sums.
         return ranks[self._offset >> 1 :][: (self._weight >> 1) or None]
 
+    @cached_property
     def sizes(self) -> dict[int, int]:
-        """Return the number of ranks of each layer, by sum."""
+        """The number of ranks of each layer, by sum."""
         sizes = {2 * i: int(n) for i, n in enumerate(self._ranks.tolist()) if n}
         return {
             total: n for total, n in sizes.items() if self.game.horizon is None or total <= self.game.last_sum
         }
 
-    def layer(self, total: int) -> LayerIndex:
-        """Return the index of the layer of one sum."""
+    def layer(self, total: int) -> IndexedLayer:
+        """Return the layer of one sum."""
         n, a = len(self.head_sum), self._lengths[0]
         is_narrow = total >> 1 >= len(self._ranks) or self._ranks[total >> 1] < 1 << 32
         base = np.empty(0 if self.is_cut or is_narrow else n, dtype=np.uint64)
@@ -309,30 +295,24 @@ class Index(Halves):
         rests = np.empty(n if self.is_cut else 0, dtype=np.uint32)
         heads = np.empty(n, dtype=np.int64)
         starts = np.empty(n, dtype=np.uint64)
-        count, size = kernels.layer_heads(
+        count, ranks = kernels.layer_heads(
             self.head_sum, self.usable, self.tail_count, total + self._offset, base, bases, firsts, rests,
             heads, starts,
         )  # fmt: skip
-        heads = heads[:count].copy()
-        tail_sums = (total + self._offset - self.head_sum[heads]) >> 1
-        starts = starts[:count].copy()
-        return LayerIndex(total, int(size), base, bases, firsts, rests, heads, starts, tail_sums)
-
-    def ranking(self, layer: LayerIndex) -> Ranking:
-        """Return the tables with which kernels rank boards of a layer, and slide them if lines say how."""
-        lines, begins, cells = self.line_tables if layer.size < 1 << 32 else NO_LINES
-        return Ranking(
-            self.shifts, self.part_tables, layer.head_base, self.tail_rank, layer.bases, self.tails, lines,
-            begins, cells, layer.firsts, layer.rests, self.smaller,
+        size, heads, starts = int(ranks), heads[:count].copy(), starts[:count].copy()
+        # With these tables kernels also slide boards, if lines say how.
+        lines, begins, cells = self.line_tables if size < 1 << 32 else NO_LINES
+        ranking = Ranking(
+            self.shifts, self.part_tables, base, self.tail_rank, bases, self.tails, lines, begins, cells,
+            firsts, rests, self.smaller,
         )  # fmt: skip
-
-    def listing(self, layer: LayerIndex) -> Listing:
-        """Return the tables with which kernels list boards of a layer."""
-        return Listing(
-            layer.heads, layer.starts, layer.tail_sums, self.head_key, self.head_max,
-            self.tail_start, self.tail_key, self.tail_shift, self.tail_rest, self.tail_max,
+        tail_sums = (total + self._offset - self.head_sum[heads]) >> 1
+        listing = Listing(
+            heads, starts, tail_sums, self.head_key, self.head_max, self.tail_start, self.tail_key,
+            self.tail_shift, self.tail_rest, self.tail_max,
             np.uint64((1 << self.game.bits * len(self.tail_cells)) - 1),
         )  # fmt: skip
+        return IndexedLayer(total, size, ranking, listing)
 
 
 def _positions(ascending: Array) -> Array:
@@ -344,13 +324,14 @@ def _positions(ascending: Array) -> Array:
 # -- the layers of a game -----------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
 class IndexedLayer:
-    """A layer with its index, as arguments of kernels."""
+    """The layer of one sum with its index, as arguments of kernels."""
 
-    def __init__(self, index: Index, layer: LayerIndex) -> None:
-        self.layer = layer
-        self.ranking = index.ranking(layer)
-        self.listing = index.listing(layer)
+    total: int  # the sum
+    size: int  # boards in the layer, that is ranks
+    ranking: Ranking
+    listing: Listing
 
     def source(self, boards: BitSet) -> Source:
         """Return a set of boards of this layer, to be read."""
@@ -368,8 +349,8 @@ class IndexedLayer:
         Raises `CorruptError` if ranks are not ascending or too large: then boards are not canonical.
         """
         ranks = self.rank(keys)
-        if len(ranks) and (int(ranks[-1]) >= self.layer.size or (ranks[1:] <= ranks[:-1]).any()):
-            raise CorruptError(f"a layer of sum {self.layer.total} holds boards that are not canonical")
+        if len(ranks) and (int(ranks[-1]) >= self.size or (ranks[1:] <= ranks[:-1]).any()):
+            raise CorruptError(f"a layer of sum {self.total} holds boards that are not canonical")
         return ranks
 
 
@@ -381,7 +362,6 @@ class GameIndex:
         self._top = max(game.tops)
         self.one_index = Halves(game).largest <= FREE_HALVES
         self._index: Index | None = None
-        self._sizes: tuple[Index | None, dict[int, int]] = None, {}  # of an index, the ranks of its layers
 
     @property
     def nbytes(self) -> int:
@@ -390,15 +370,11 @@ class GameIndex:
 
     def at(self, total: int) -> IndexedLayer:
         """The index of the layer of one sum.  This is fast if the sum is close to that of the last call."""
-        index = self.index_at(total)
-        return IndexedLayer(index, index.layer(total))
+        return self.index_at(total).layer(total)
 
     def size(self, total: int) -> int:
         """Return the number of ranks of the layer of one sum."""
-        index = self.index_at(total)
-        if self._sizes[0] is not index:
-            self._sizes = index, index.sizes()
-        return self._sizes[1].get(total, 0)
+        return self.index_at(total).sizes.get(total, 0)
 
     def index_at(self, total: int) -> Index:
         """Return the index that serves the layer of one sum."""

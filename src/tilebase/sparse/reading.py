@@ -47,7 +47,7 @@ class ReadLayer:
         self._reader = reader
         indexed = reader.game_index.at(total)
         self._ranking = indexed.ranking
-        self.directory = new_directory(indexed.layer.size)
+        self.directory = new_directory(indexed.size)
         self.keys = reader.keys(total)
         self.values = [reader.values(objective, total) for objective in reader.objectives]
         if len(self.keys):
@@ -154,12 +154,11 @@ class LayerReader:
 
 def spawns_of(compiled: CompiledGame, keys: Array, exponent: int) -> tuple[Array, Array]:
     """Spawn on afterstates: return the states, not turned, and the index of the afterstate of each."""
-    rules, none = compiled.rules, np.empty(0, dtype=np.uint64)
-    n = backward.spawn_all(keys, exponent, rules, none, none.view(np.int64))
-    states, origin = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int64)
-    if n:
-        backward.spawn_all(keys, exponent, rules, states, origin)
-    return states, origin
+    spawns = np.empty(len(keys), dtype=np.uint8)
+    backward.count_spawns(keys, compiled.rules, spawns)
+    states = np.empty(int(spawns.sum()), dtype=np.uint64)
+    backward.spawn_all(keys, exponent, compiled.rules, states)
+    return states, np.repeat(np.arange(len(keys)), spawns)
 
 
 def spawn_chances(game: Game, origin: Array, exponent: int) -> Array:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,7 @@ class CountJob(PassJob):
                 self._check = BoardCheck(self.game)
                 contents = Contents(self.game, "afterstates", self.lookahead)
                 self._boards = LayerFolder(self.folder / "afterstates", contents)
-            if self._indexed is None or self._indexed.layer.total != total:
+            if self._indexed is None or self._indexed.total != total:
                 self._indexed = None  # release the old memory first
                 self._indexed = self._game_index.at(total)
             return self._indexed
@@ -104,13 +104,13 @@ class CountJob(PassJob):
     def _elsewhere(self, piece: Piece, worker: Worker, file: ParcelWriter) -> BitSet:
         """Return the set that a piece fills: no window of it is in memory, so all ranks go to the file."""
         worker.grow_arena(self.arena)
-        windows = Windows(self._at(piece.total).layer.size, piece.width)
+        windows = Windows(self._at(piece.total).size, piece.width)
         return BitSet(windows, NONE_HERE, np.zeros(0, dtype=np.uint64), worker.mail, file)
 
     def _window(self, piece: Piece, worker: Worker, *, starts: bool) -> BitSet:
         """Return the window of a piece: what the step before has found, and the start boards if wanted."""
         indexed = self._at(piece.total)
-        windows = Windows(indexed.layer.size, piece.width)
+        windows = Windows(indexed.size, piece.width)
         bits = worker.bits_for(windows.width * windows.block_words)
         bits[:] = 0
         found = BitSet(windows, piece.begin, bits, worker.mail)
@@ -192,9 +192,10 @@ class SharedCount:
         query = folder.query
         self.executor, self.folder, self.game = executor, folder.path, query.game
         self.boards = folder.layers("afterstates")
-        self._starts = start_keys(CompiledGame(query.game))
-        self._lookahead, self._keep_states = query.lookahead, query.keep == "states"
-        self._jobs: dict[int, CountJob] = {}
+        self._keep_states = query.keep == "states"
+        starts = start_keys(CompiledGame(query.game))
+        parameters = self.folder.resolve(), self.game, starts, query.lookahead, self._keep_states
+        self._job_with = cache(partial(CountJob, *parameters))  # by the bytes of an arena
 
     def wants(self, size: int) -> bool:
         """Return whether a layer of so many ranks is large enough to be shared out."""
@@ -224,13 +225,7 @@ class SharedCount:
 
     def _job(self, size: int, tables: int) -> CountJob:
         arena = max(Windows(size).least_arena, min(self._each(tables) // 8, MOST_ARENA))
-        arena = 1 << arena.bit_length()
-        if arena not in self._jobs:
-            self._jobs[arena] = CountJob(
-                self.folder.resolve(), self.game, self._starts, lookahead=self._lookahead,
-                keep_states=self._keep_states, arena=arena,
-            )  # fmt: skip
-        return self._jobs[arena]
+        return self._job_with(1 << arena.bit_length())
 
     # -- one layer ---------------------------------------------------------------------------
 

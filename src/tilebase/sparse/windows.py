@@ -143,7 +143,7 @@ class BitSet:
     def add(self, ranks: Array) -> None:
         """Set the bits of those of a few ranks that lie in the window."""
         mine = ranks[(ranks >= self.first_rank) & (ranks < self.last_rank)] - np.uint64(self.first_rank)
-        rank.set_bits(mine, len(mine), np.uint64(0), self.bits)
+        rank.set_bits(mine, len(mine), self.bits)
 
     def send(self, arena: Arena, pages: tuple[Array, Array, Array]) -> None:
         """Write the ranks of later windows to the file, a parcel for each window: others get an empty one.

@@ -62,9 +62,6 @@ class BitLayer:
     def nbytes(self) -> int:
         return self.data.nbytes
 
-    def buffer(self) -> Array:
-        return self.data
-
     def load(self, values: Array) -> None:
         if not np.may_share_memory(values, self.words):
             self.data[:] = values

@@ -241,7 +241,7 @@ class Cuda:
             return DeviceMap(layer, self._put(layer.offsets), self._put(blocks))
 
     def layer(self, source: Source) -> DeviceLayer:
-        where = self._maps(source._replace(layer="states"))  # the afterstates have the same
+        where = self._maps(source)
         memory = self._memory or self._buffers(where.layer.size)
         with self._working():
             return DeviceLayer(where, memory, self._front)

@@ -27,9 +27,6 @@ class Layer(Protocol):
     def nbytes(self) -> int:
         """How many bytes `data` has."""
 
-    def buffer(self) -> Array:
-        """Return a buffer of the size of `data`, to be filled and passed to `load`."""
-
     def load(self, values: Array) -> None:
         """Take all values."""
 

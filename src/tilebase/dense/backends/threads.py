@@ -54,21 +54,13 @@ class Threads:
     layout = "values"
     steps = (Step.FOLD, Step.ROWS, Step.COLUMNS)
 
-    def __init__(
-        self,
-        rules: DenseRules,
-        backup: Backup,
-        pool: Pool,
-        threads: int,
-        *,
-        largest: int | None,
-    ) -> None:
+    def __init__(self, rules: DenseRules, backup: Backup, pool: Pool, *, largest: int | None) -> None:
         self._rules, self._backup, self.dtype = rules, backup, backup.dtype
         self._tops = tuple(tops(rules.game, part) for part in rules.index.parts) if backup.ends else ()
         # Packed, for all types of values and backups: each of their kernels compiles a fifth faster.
         self._folding, self._ended = _packed(rules.folding), _packed(rules.ended)
         self._halves = {step: tuple(map(packed, rules.side(step))) for step in (Step.ROWS, Step.COLUMNS)}
-        self._runner = JobRunner(pool, [_scratch(rules, backup) for _ in range(threads)])
+        self._runner = JobRunner(pool, [_scratch(rules, backup) for _ in range(pool.threads)])
         self._memory = None if largest is None else Memory(backup.dtype, FIRST + largest)
         self._sizes = lru_cache(maxsize=1)(rules.index.block_sizes)  # for all steps of a layer
 
