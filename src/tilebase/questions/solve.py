@@ -97,8 +97,8 @@ def solve(
         most 1.  The objective must have values from 0 to 1.  Each layer is pruned as soon as it is solved
         (`tables.pruning`).
     cluster:
-        Workers that do the large layers of reachable boards: ``"local:4"``, the address of a Dask scheduler,
-        the name of its file, or an executor (docs/scale.md).  They must see the folder under the same name.
+        Workers that do the large layers of reachable boards (docs/scale.md): ``"local:4"``, the address of a
+        Dask scheduler, the name of its file, or an executor.  They must see the folder under the same name.
         The files that are written are the same.
     use:
         Memory, threads and the like: the keywords of `Use`.
@@ -127,7 +127,7 @@ def solve(
     ask = Ask.on(space, game, objectives, down_to, table=table is not None)
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
-    keep = _kept(ask, table, above, space)
+    keep = _kept(ask, table, above)
     place = keep.table or folder
     if keep.pruning is not None:
         place = keep.pruning.work
@@ -148,7 +148,7 @@ def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING) -> Solution:
     return _solve_reachable(ask, run, keep, 0 if takes is None else takes.apart)
 
 
-def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | None) -> Keep:
+def _kept(ask: Ask, table: Path | str | None, above: float | None) -> Keep:
     """Return what remains.
 
     Raises `UsageError` if boards are left out of no table, or of one of all boards.
@@ -159,7 +159,7 @@ def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | 
 
     if table is None:
         raise UsageError("above leaves boards out of a table: name its folder")
-    if space == "all":
+    if ask.space == "all":
         raise UsageError("above leaves boards out of a table of reachable positions: choose that space")
     return Keep(Path(table), Pruning(Path(table), ask.game, ask.objectives, above))
 
