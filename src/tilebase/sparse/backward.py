@@ -126,7 +126,7 @@ class BackwardPass:
         self._steps = sorted({2, 4} | {1 << e for e in game.spawn_exponents})
         self._ending = next((fold.objective for fold in self.folds if fold.objective.counts_end), None)
         self._first_worker = self.new_worker()
-        self._workers = Spares([self._first_worker], self.new_worker)
+        self._workers = Spares(self.new_worker, [self._first_worker])
         self._pool = Pool(run.threads)
         self._pace = Pace(run.progress, "afterstates")
         self._done = self._most = 0  # afterstates solved in this run, and to be solved
