@@ -13,6 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tilebase.dense.index import PerfectIndex
 from tilebase.files import places
 from tilebase.files.format import HEADER, Chunk, Contents, Layer
@@ -50,6 +52,17 @@ def without_positions(folder: Path) -> dict[str, Any]:
         elif not name.endswith(".seg"):
             found[name] = data
     return found
+
+
+def encode_keys(keys: np.ndarray) -> bytes:
+    """LEB128 deltas of ascending keys, without the first key, as chunks hold them: slow, but easy to read."""
+    out = bytearray()
+    for delta in np.diff(keys).tolist():
+        while delta > 0x7F:
+            out.append(delta & 0x7F | 0x80)
+            delta >>= 7
+        out.append(delta)
+    return bytes(out)
 
 
 def journal(*documents: Any) -> str:

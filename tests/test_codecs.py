@@ -11,7 +11,8 @@ import zstandard
 
 import layer_codecs
 from layer_codecs import LEVELS, compare, deltas_of, frontier, sample
-from tilebase.files.format import CHUNK_KEYS, compress, encode_keys
+from stored import encode_keys
+from tilebase.files.format import CHUNK_KEYS, compress
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Game
 from tilebase.tables.layers import open_layer

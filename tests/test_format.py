@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import tilebase.files.store as module
 from stopping import no_space
-from stored import chunks_of, contents, record_of
+from stored import chunks_of, contents, encode_keys, record_of
 from tilebase.errors import CorruptError, MissingLayerError, StorageError
 from tilebase.files import keys as store
 from tilebase.files.format import (
@@ -25,7 +25,6 @@ from tilebase.files.format import (
     Varying,
     compress,
     decode_keys,
-    encode_keys,
 )
 from tilebase.files.keys import encoded
 from tilebase.files.layers import LayerFolder, PagedLayers

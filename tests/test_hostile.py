@@ -30,7 +30,7 @@ import zstandard
 from attack.strange import FRACTIONS, JSON, members
 from judging import promise
 from repetition import one_in
-from stored import journal, layers_of, put, sign, sign_table, values_folders, zipped
+from stored import encode_keys, journal, layers_of, put, sign, sign_table, values_folders, zipped
 from tilebase import Game, Objective, UsageError, count, evaluate, open_table, solve, thin, verify_table
 from tilebase.check import RefusedError, check_certificate
 from tilebase.cli.verify import verify
@@ -47,7 +47,6 @@ from tilebase.files.format import (
     Layer,
     compress,
     decode_keys,
-    encode_keys,
     encode_values,
 )
 from tilebase.files.layers import LayerFolder, Page, PagedLayers, Pages, read_contents

@@ -129,6 +129,11 @@ def test_every_image_has_its_name() -> None:
     assert all(one.name == "as given" or "in the order" in one.name for one in box.orientations)
 
 
+def test_a_real_board_of_one_row_says_of_each_slide_why_it_is_refused() -> None:
+    board = RealBoard(Game("1x4", 16, unmergeable=[0]), (5, 1, 2, 0))
+    assert board.refusals() == dict.fromkeys(("left", "up", "down"), "moves nothing")
+
+
 def test_several_readings_give_the_best(solved: Callable[..., Path]) -> None:
     """The mask is its own mirror image, and the goal cell is not."""
     with open_table(solved(GOALS)) as table:

@@ -10,14 +10,13 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stopping import raise_at
-from tilebase import Game, Objective, Use, check_pattern, count, evaluate, prove, solve, symbolic
+from tilebase import Game, Objective, check_pattern, count, evaluate, prove, solve, symbolic
 from tilebase.cli import main
 from tilebase.costs import estimate, reachable
 from tilebase.costs import passes as boards
@@ -535,7 +534,3 @@ def test_memory_is_given_as_a_number_or_as_text():
         assert Allowance.of(memory=given).memory == 1 << 30
     assert Allowance.of(memory="500MB").memory == 500_000_000
     assert count(SMALL, memory="1GiB").total("live") == count(SMALL).total("live")
-
-
-def test_the_keywords_of_a_question_are_those_that_are_checked():
-    assert {*Use.__annotations__, "unknown"} == set(signature(Allowance.of).parameters)

@@ -16,11 +16,11 @@ import pytest
 import cached_oracle as oracle
 from judging import promise
 from objectives import CONTINUED
-from stored import chunks, chunks_of, contents, layers_of, put, record_of, sign_table
+from stored import chunks, chunks_of, contents, encode_keys, layers_of, put, record_of, sign_table
 from tilebase import Board, Game, Objective, Progress, count, evaluate, open_table, solve, thin
 from tilebase.cli import main
 from tilebase.errors import StorageError, WrongGameError
-from tilebase.files.format import Chunk, Layer, compress, encode_keys, encode_values
+from tilebase.files.format import Chunk, Layer, compress, encode_values
 from tilebase.files.store import LayerStore
 from tilebase.tables.verify import verify_table
 from windows import keep_one_layer_above

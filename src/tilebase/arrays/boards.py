@@ -194,13 +194,10 @@ class GameArrays:
     @cached_property
     def action_maps(self) -> npt.NDArray[np.uint8]:
         """``maps[g, a]``: the action on the board that symmetry g makes, which corresponds to action a."""
-        lines = self.game.grid.lines
         maps = np.empty((len(symmetries(self.game)), len(self.actions)), dtype=np.uint8)
         for g, permutation in enumerate(symmetries(self.game)):
-            for k, turned in enumerate(self.actions):
-                before = {tuple(permutation[cell] for cell in line) for line in lines[turned]}
-                same = [a for a, direction in enumerate(self.actions) if set(lines[direction]) == before]
-                maps[g, k if k in same else same[0]] = k  # two are the same along an axis of one cell
+            for direction, before in self.game.grid.turned(permutation).items():
+                maps[g, self.actions.index(before)] = self.actions.index(direction)
         return maps
 
     def slide(self, keys: Keys) -> Slid:

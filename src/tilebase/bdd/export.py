@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,7 +21,7 @@ from tilebase.files.dddmp import MOST_NODES
 from tilebase.files.source import read_file, refuse_kept
 from tilebase.files.winning import AFTERSTATES, FILE, STATES, Layer, WinningManifest, root_name
 from tilebase.game.game import Game
-from tilebase.runtime.storage import PartFile, check_writable, part_path, storage_errors
+from tilebase.runtime.storage import atomic_file, check_writable, part_path, storage_errors
 
 MANIFEST = places.TABLE
 PIECE = 1 << 20
@@ -88,12 +87,9 @@ def write_files(folder: Path, analysis: Analysis, verdict: bool | None) -> int:
     sets, method = analysis.sets, analysis.method
     # A spawn that makes the goal sum wins, so these boards have no states and no afterstates.
     names = [name for name in analysis.won if method.strategy != "sum" or not sets.game.reached(int(name))]
-    with ExitStack() as parts:
-        diagrams = PartFile(folder / FILE)
-        parts.callback(diagrams.discard)
-        text = PartFile(folder / MANIFEST)
-        parts.callback(text.discard)
-        nodes, size, digest = _write_diagrams(analysis, names, diagrams.file, folder / FILE)
+    # The diagrams get their name before the manifest that names them.
+    with atomic_file(folder / MANIFEST) as text, atomic_file(folder / FILE) as diagrams:
+        nodes, size, digest = _write_diagrams(analysis, names, diagrams, folder / FILE)
         manifest = WinningManifest(
             game=sets.game, variant=method.variant, player=method.player, strategy=method.cut,
             strong=method.strong, corollary7=method.corollary7, verdict=verdict, encoding=method.encoding,
@@ -110,12 +106,10 @@ def write_files(folder: Path, analysis: Analysis, verdict: bool | None) -> int:
             nodes=nodes, size=size, sha256=digest,
         )  # fmt: skip
         with storage_errors(folder / MANIFEST):
-            text.file.write(manifest.text.encode())
-            text.file.flush()
+            text.write(manifest.text.encode())
+            text.flush()
             # A folder with a manifest is a complete set, so the old one goes before the file that it names.
             (folder / MANIFEST).unlink(missing_ok=True)
-        diagrams.finish()
-        text.finish()
     return size
 
 

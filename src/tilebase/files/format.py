@@ -1,7 +1,7 @@
 """The bytes of a layer: chunks of keys and values, rows that say where they are, and a record of all.
 
 docs/format.md is the specification.  This is its reference implementation, in NumPy without
-Numba.  All integers are little-endian.
+Numba; only `files.keys` encodes keys.  All integers are little-endian.
 
     chunk    one zstd frame for each column: LEB128 deltas between short forms of neighbouring keys; values
     row      of a chunk: first key u64, boards u32, and for each column bytes u32, CRC-32 of the frame u32
@@ -67,17 +67,6 @@ class Chunk:
     first: int
     boards: int
     frames: tuple[bytes, ...]
-
-
-def encode_keys(keys: Keys) -> bytes:
-    """LEB128 deltas of ascending keys, without the first key (NumPy; slow, but easy to read)."""
-    out = bytearray()
-    for delta in np.diff(keys).tolist():
-        while delta > 0x7F:
-            out.append(delta & 0x7F | 0x80)
-            delta >>= 7
-        out.append(delta)
-    return bytes(out)
 
 
 def decode_keys(first: int, data: bytes, count: int, varying: Varying | None = None) -> Keys:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tilebase._kernels import codec
 from tilebase.errors import CorruptError
 from tilebase.files.format import CHUNK_KEYS, Chunk, Layer, Varying, compress, value_chunk
-from tilebase.files.layers import LayerFolder, Layers, PagedLayers, same_boards
+from tilebase.files.layers import LayerFolder, Layers, same_boards
 from tilebase.files.store import LayerStore
 from tilebase.game.game import Game
 from tilebase.runtime.threads import Pool
@@ -209,51 +209,6 @@ def read_boards(layer: Layer, span: range) -> BoardsRead:
     frames = frames_of(layer, span)
     keys = [layer.keys_in(frame, chunk, decode) for frame, chunk in zip(frames, span, strict=True)]
     return BoardsRead(span, frames, joined(keys))
-
-
-class LayersAgain(Protocol):
-    """Makes layers again that were given up since they do not fit on the disk together.
-
-    `index` is the `sparse.index.GameIndex` that it works with, whose tables the caller shares.
-    """
-
-    index: Any
-
-    def lacks(self, total: int) -> bool:
-        """Return whether the layer of a sum is missing."""
-
-    def make(self, total: int, tell: Callable[[int], None]) -> None:
-        """Make such a layer and those below it, back to two that are there; give up those above it.
-
-        `tell` is called with the sum that is in work, at times.  Raises `CorruptError` or `StorageError`.
-        """
-
-
-class Reachable:
-    """The afterstates of a game, in a folder of layers.
-
-    ``written[s]`` is the checksum of the layer of sum s if this process has written it.  `again` makes layers
-    that were given up; None if all are kept.
-    """
-
-    def __init__(
-        self,
-        layers: LayerFolder | PagedLayers,
-        sizes: dict[int, int],
-        written: Mapping[int, str] | None = None,
-        again: LayersAgain | None = None,
-    ) -> None:
-        self.layers, self.sizes, self.game, self.written = layers, sizes, layers.contents.game, written or {}
-        self.again = again
-
-    def boards(self, total: int) -> Layer:
-        """Return the layer of one sum.  Raises `CorruptError` if it is not the one that was counted."""
-        found = self.layers.layer(total)
-        if len(found) != self.sizes[total]:
-            raise CorruptError(
-                f"{found.name} has {len(found)} boards where {self.sizes[total]} were counted: solve again"
-            )
-        return found
 
 
 # -- a part of the boards of a table ---------------------------------------------------------------

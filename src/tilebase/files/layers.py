@@ -17,7 +17,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -36,16 +36,6 @@ MOST_PAGE = 1 << 28
 """Most bytes of a page that is read; a layer has rows of `format.MOST_CHUNKS` chunks, 117 MB."""
 KEPT_PAGES = 1 << 26
 """Bytes of pages that a table keeps in memory."""
-
-
-class Layers(Protocol):
-    """Layers of one objective, in a folder or in a table anywhere."""
-
-    def layer(self, total: int) -> Layer:
-        """Return the layer of one sum.  Raises `MissingLayerError` or `CorruptError`."""
-
-    def sums(self) -> list[int]:
-        """Return the sums of all layers, ascending."""
 
 
 class LayerFolder(Closing):
@@ -356,3 +346,7 @@ class PagedLayers:
         sound = text is not None and zlib.crc32(text) == self._pages.check
         if not sound or parse_json(text or b"", f"the beginning of {index.name}") != self.contents.identity:
             raise wrong
+
+
+Layers: TypeAlias = LayerFolder | PagedLayers
+"""Layers of one objective, in a folder or in a table anywhere."""

@@ -12,7 +12,6 @@ from typing import Any
 
 from tilebase.files import places
 from tilebase.files.format import Contents, Layer
-from tilebase.files.keys import Reachable
 from tilebase.files.layers import LayerFolder, read_contents
 from tilebase.files.run import (
     ANEW,
@@ -81,15 +80,15 @@ class StoredValues:
         """Return a finished layer.  Raises `MissingLayerError` or `CorruptError`."""
         return self.files.layer(total)
 
-    def compare(self, space: Reachable, totals: Iterable[int], threads: int) -> bool:
+    def compare(self, sizes: Mapping[int, int], totals: Iterable[int], threads: int) -> bool:
         """Return whether finished layers are undamaged.  Damaged ones are forgotten, to be made again.
 
-        Every byte is compared.
+        ``sizes[s]`` is the number of boards of sum s that were counted.  Every byte is compared.
         """
-        wanted = [total for total in totals if total in self.layers and total in space.sizes]
+        wanted = [total for total in totals if total in self.layers and total in sizes]
 
         def check(total: int) -> bool:
-            return self.files.is_sound(total, space.sizes[total], self._checksums[total])
+            return self.files.is_sound(total, sizes[total], self._checksums[total])
 
         found = map_in_threads(check, wanted, threads)
         for total, sound in zip(wanted, found, strict=True):

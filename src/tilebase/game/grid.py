@@ -105,6 +105,15 @@ class Grid:
                 found.append(tuple(number[tuple(one[axis] for axis in order)] for one in seen))
         return tuple(dict.fromkeys(found))
 
+    def turned(self, sources: Cells) -> dict[str, str]:
+        """Return ``[d]``: the direction on a board that is direction d on the image that a symmetry makes.
+
+        Along an axis of one cell nothing slides: its directions stay.
+        """
+        direction = {line: name for name, lines in self.lines.items() for line in lines if len(line) > 1}
+        firsts = {name: tuple(sources[cell] for cell in lines[0]) for name, lines in self.lines.items()}
+        return {name: direction.get(line, name) for name, line in firsts.items()}
+
     def rows(self, words: Sequence[str], between: str = ",") -> str:
         """Write a word for each cell: rows apart by ``/``, which also separates the planes of a box."""
         return by_rows(words, self.shape[-1], between)

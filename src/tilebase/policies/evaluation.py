@@ -28,7 +28,6 @@ from tilebase.cluster.runs import Run
 from tilebase.costs.estimate import Estimate, admit
 from tilebase.costs.reachable import evaluating, playing
 from tilebase.errors import ResourceError, UsageError
-from tilebase.files.keys import Reachable
 from tilebase.files.solved import StoredValues
 from tilebase.game.board import Board
 from tilebase.game.findings import Finding, Reported
@@ -61,6 +60,7 @@ from tilebase.runtime.storage import temporary_folder
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.folds import PolicyFold
 from tilebase.sparse.reading import LayerReader
+from tilebase.sparse.recount import Reachable
 from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 from tilebase.tables.prober import Prober
 

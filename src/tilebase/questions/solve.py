@@ -25,7 +25,6 @@ from tilebase.costs.shares import layers_of
 from tilebase.counting.counts import CountResult
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
-from tilebase.files.keys import Reachable
 from tilebase.files.layers import Pages
 from tilebase.files.manifest import Manifest
 from tilebase.files.run import Query, RunFolder, apart_of, counted, is_counted
@@ -41,7 +40,7 @@ from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.forward import count_in
-from tilebase.sparse.recount import Recount
+from tilebase.sparse.recount import Reachable, Recount
 from tilebase.tables.prober import Prober
 
 if TYPE_CHECKING:
@@ -232,7 +231,7 @@ def _boards_of(
                 values = StoredValues(folder.path / places.values_folder(one.label), before.game, one)
                 stack.callback(values.close)
             here = Reachable(values.files, sizes)
-            if sizes.keys() <= values.layers.keys() and values.compare(here, sizes, threads):
+            if sizes.keys() <= values.layers.keys() and values.compare(sizes, sizes, threads):
                 return counts, here
     return None
 
@@ -313,12 +312,12 @@ def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -
     """
     done = here.sizes.keys() <= stored.layers.keys()
     if whole:
-        sound = stored.compare(here, list(stored.layers), threads)
+        sound = stored.compare(here.sizes, list(stored.layers), threads)
         stored.settle()
         return done and sound
     if not done:
         return False  # the pass compares the layers that it continues from
-    if not stored.compare(here, {here.game.sum(board) for board, _ in here.game.starts()}, threads):
+    if not stored.compare(here.sizes, {here.game.sum(board) for board, _ in here.game.starts()}, threads):
         stored.layers.clear()  # the layers above were deleted
         return False
     stored.settle()

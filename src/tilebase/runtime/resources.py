@@ -25,7 +25,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self, TypedDict, TypeGuard
+from typing import Self, TypedDict, TypeGuard, Unpack
 
 from tilebase.errors import ResourceError, UsageError
 from tilebase.runtime import system
@@ -85,31 +85,23 @@ class Allowance:
     progress: Callable[[Progress], None] | None = None
 
     @classmethod
-    def of(
-        cls,
-        *,
-        memory: int | str | None = None,
-        disk: int | str | None = None,
-        threads: int | None = None,
-        anyway: bool = False,
-        progress: Callable[[Progress], None] | None = None,
-        **unknown: object,
-    ) -> Allowance:
+    def of(cls, **use: Unpack[Use]) -> Allowance:
         """Return what the keywords of `Use` allow.
 
         The memory never exceeds the limits of this process and its container.  Raises `UsageError` if
         what is asked for is not possible anywhere, `ResourceError` if this machine has too little memory,
         TypeError for another keyword.
         """
-        if unknown:
+        if unknown := [name for name in use if name not in Use.__annotations__]:
             fractions = "; fractions are computed by tilebase.questions.exact.solve_exactly"
             raise TypeError(
-                f"unexpected keyword argument {next(iter(unknown))!r}: beside its own arguments, a "
+                f"unexpected keyword argument {unknown[0]!r}: beside its own arguments, a "
                 f"question takes {', '.join(Use.__annotations__)}{fractions * ('exact' in unknown)}"
             )
         allowed = Allowance(
-            memory=_check_memory(parse_bytes(memory)), threads=check_threads(threads),
-            disk=parse_bytes(disk, "disk"), anyway=anyway, progress=progress,
+            memory=_check_memory(parse_bytes(use.get("memory"))), threads=check_threads(use.get("threads")),
+            disk=parse_bytes(use.get("disk"), "disk"), anyway=use.get("anyway", False),
+            progress=use.get("progress"),
         )  # fmt: skip
         LOG.debug("%d MiB of memory and %d threads may be used", allowed.memory >> 20, allowed.threads)
         return allowed

@@ -195,55 +195,6 @@ def _is_at(descriptor: int, path: Path) -> bool:
         return False
 
 
-class PartFile:
-    """A file that is being written: `finish` renames it to `path`, `discard` deletes it.
-
-    `file` is open for writing.  If `path` is a link, its target is written and the link stays.  A file
-    that is not regular, such as ``/dev/stdout``, is written directly.  Raises `StorageError` if the file
-    cannot be made, or another process is writing it.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with storage_errors(path):
-            self._target = Path(os.path.realpath(path)) if path.is_symlink() else path
-            self._old = _mode(self._target)
-            self._lock: FileLock | None = None
-            if _is_stream(path, self._old):
-                self.file: BinaryIO = self.path.open("wb")
-                return
-            self._lock = FileLock.take(part_path(self._target))
-            if self._lock is None:
-                raise StorageError(f"cannot write {path}: another process is writing it")
-            self.file = self._lock.file
-            # Only if it is not empty: file systems write a truncated file to disk as soon as it is closed.
-            if os.fstat(self.file.fileno()).st_size:
-                self.file.truncate()
-
-    def finish(self, *, durable: bool = True) -> None:
-        """Rename the file to `path`, replacing an older one; with `durable` it lasts if the power fails."""
-        with storage_errors(self.path):
-            self.file.flush()
-            if self._lock is not None:
-                if self._old is not None:
-                    os.fchmod(self.file.fileno(), stat.S_IMODE(self._old))
-                if durable:
-                    os.fsync(self.file.fileno())
-                self._lock.path.replace(self._target)
-                self._lock = None
-                if durable:
-                    system.flush(self._target.parent)
-            self.file.close()
-
-    def discard(self) -> None:
-        """Delete the file unless it is finished."""
-        with contextlib.suppress(OSError):  # the failed write has raised its own error before
-            if self._lock is not None:
-                self._lock.path.unlink(missing_ok=True)
-                self._lock = None
-            self.file.close()
-
-
 def _is_stream(path: Path, mode: int | None) -> bool:
     """Return whether a file must be written directly: a device, a pipe, or one that a process has open.
 
@@ -269,15 +220,42 @@ def part_path(path: Path) -> Path:
 def atomic_file(path: Path | str, *, durable: bool = True) -> Iterator[BinaryIO]:
     """Write a file whole or not at all.  After an error, a kill or a full disk the older file is unchanged.
 
-    Raises `StorageError` if the system refuses to write.
+    With `durable` the new one lasts if the power fails.  If `path` is a link, its target is written and the
+    link stays.  A file that is not regular, such as ``/dev/stdout``, is written directly.  Raises
+    `StorageError` if the system refuses to write, or another process is writing the file.
     """
-    part = PartFile(Path(path))
-    try:
-        with storage_errors(path):
-            yield part.file
-        part.finish(durable=durable)
-    finally:
-        part.discard()
+    path, part = Path(path), None
+    with storage_errors(path):
+        target = Path(os.path.realpath(path)) if path.is_symlink() else path
+        old = _mode(target)
+        if _is_stream(path, old):
+            file: BinaryIO = path.open("wb")
+        else:
+            lock = FileLock.take(part_path(target))
+            if lock is None:
+                raise StorageError(f"cannot write {path}: another process is writing it")
+            file, part = lock.file, lock.path
+        try:
+            # Only if it is not empty: file systems write a truncated file to disk as soon as it is closed.
+            if part is not None and os.fstat(file.fileno()).st_size:
+                file.truncate()
+            yield file
+            file.flush()
+            if part is not None:
+                if old is not None:
+                    os.fchmod(file.fileno(), stat.S_IMODE(old))
+                if durable:
+                    os.fsync(file.fileno())
+                part.replace(target)
+                part = None
+                if durable:
+                    system.flush(target.parent)
+            file.close()
+        finally:
+            with contextlib.suppress(OSError):  # the failed write has raised its own error before
+                if part is not None:
+                    part.unlink(missing_ok=True)
+                file.close()
 
 
 def write_whole(path: Path, text: str, *, durable: bool = True) -> None:

@@ -122,12 +122,9 @@ def map_in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> 
 
 
 class Spares(Generic[B]):
-    """Buffers that threads borrow, each for one thread at a time.
+    """Buffers that threads borrow, each for one thread at a time; if all are in use, `make` makes another."""
 
-    If all are in use, `make` makes another one; without it, a thread waits until one is given back.
-    """
-
-    def __init__(self, buffers: Iterable[B] = (), make: Callable[[], B] | None = None) -> None:
+    def __init__(self, make: Callable[[], B], buffers: Iterable[B] = ()) -> None:
         self._make = make
         self._free: SimpleQueue[B] = SimpleQueue()
         for one in buffers:
@@ -136,16 +133,14 @@ class Spares(Generic[B]):
     @contextmanager
     def one(self) -> Iterator[B]:
         """Give a buffer, which nobody else uses within the block."""
-        buffer = self._free.get() if self._make is None else self._free_or_new(self._make)
+        try:
+            buffer = self._free.get_nowait()
+        except Empty:
+            buffer = self._make()
         try:
             yield buffer
         finally:
             self._free.put(buffer)
-
-    def _free_or_new(self, make: Callable[[], B]) -> B:
-        with suppress(Empty):
-            return self._free.get_nowait()
-        return make()
 
 
 def in_background(work: Callable[[], T]) -> Future[T]:

@@ -10,7 +10,7 @@ Modules, those that the others import first:
     maps        the two maps of the forward pass, cut into tasks for threads
     shared_forward   the forward pass shared out to workers
     forward     the forward pass: every reachable state
-    recount     layers of the forward pass that were given up, made once more
+    recount     the layers that the forward pass leaves; those that were given up, made once more
     folds       objectives as arrays and kernels
     reading     solved layers brought back from disk
     backward    the backward pass: what every reachable position is worth

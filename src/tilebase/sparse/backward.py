@@ -32,7 +32,7 @@ from tilebase._kernels.packed import packed
 from tilebase.cluster.runs import Run
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.files.format import CHUNK_KEYS, Chunk, Layer, value_chunk
-from tilebase.files.keys import BoardCheck, BoardsRead, Reachable, read_boards
+from tilebase.files.keys import BoardCheck, BoardsRead, read_boards
 from tilebase.files.layers import same_boards
 from tilebase.files.solved import StoredValues
 from tilebase.game.compiled import CompiledGame
@@ -46,6 +46,7 @@ from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
 from tilebase.sparse.index import Edge, GameIndex, IndexedLayer, enter, join, new_directory
 from tilebase.sparse.reading import word_potentials
+from tilebase.sparse.recount import Reachable
 from tilebase.sparse.sizes import directory_bytes, lean_bytes
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class BackwardPass:
         self._steps = sorted({2, 4} | {1 << e for e in game.spawn_exponents})
         self._ending = next((fold.objective for fold in self.folds if fold.objective.counts_end), None)
         self._first_worker = self.new_worker()
-        self._workers = Spares([self._first_worker], self.new_worker)
+        self._workers = Spares(self.new_worker, [self._first_worker])
         self._pool = Pool(run.threads)
         self._pace = Pace(run.progress, "afterstates")
         self._done = self._most = 0  # afterstates solved in this run, and to be solved
@@ -188,7 +189,7 @@ class BackwardPass:
         missing = self._missing(wanted)
         near = {total + 2**exponent for total in missing for exponent in self.game.spawn_exponents}
         needed = (near | self._starts) - set(missing)
-        sound = [stored.compare(self.space, needed, self.threads) for stored in self.stored]
+        sound = [stored.compare(self.space.sizes, needed, self.threads) for stored in self.stored]
         if not all(sound):
             LOG.debug("files from which this run would continue are damaged: all layers are solved again")
             for stored in self.stored:

@@ -1,16 +1,20 @@
-"""Counting layers of afterstates once more that were given up, since the disk does not hold them all.
+"""What the forward pass leaves for the backward pass: the afterstates of a game, layer by layer.
 
-The forward pass keeps the first two of every k layers; the backward pass asks for the others (`Recount`).
+If the disk does not hold all layers, the forward pass keeps the first two of every k; the others are counted
+once more when the backward pass asks for them (`Recount`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from tilebase.cluster.runs import Run
+from tilebase.errors import CorruptError
+from tilebase.files.format import Layer
+from tilebase.files.layers import Layers
 from tilebase.files.run import RunFolder, count_lines
 from tilebase.sparse.forward import ForwardPass
 
@@ -18,7 +22,7 @@ from tilebase.sparse.forward import ForwardPass
 class Recount:
     """Counts layers of afterstates once more, of which only every k-th pair is kept.
 
-    The layers from one pair to the next are on disk at a time: a `files.keys.LayersAgain`.
+    The layers from one pair to the next are on disk at a time.  `index` has tables that the caller shares.
     """
 
     def __init__(self, folder: RunFolder, run: Run, written: dict[int, str], apart: int) -> None:
@@ -33,7 +37,10 @@ class Recount:
         return total not in self._layers.records
 
     def make(self, total: int, tell: Callable[[int], None]) -> None:
-        """Count a layer that it lacks, from the pair below it, and give up those above it."""
+        """Count a layer that it lacks, from the pair below it, and give up those above it.
+
+        `tell` is called with the sum that is in work, at times.  Raises `CorruptError` or `StorageError`.
+        """
         self._tell = tell
         for old in [s for s in self._layers.records if s > total and self._pass.gives_up(s)]:
             self._layers.release(old)
@@ -52,3 +59,30 @@ class Recount:
     def close(self) -> None:
         """Stop the threads and release memory."""
         self._pass.close()
+
+
+class Reachable:
+    """The afterstates of a game, in a folder of layers.
+
+    ``written[s]`` is the checksum of the layer of sum s if this process has written it.  `again` makes layers
+    that were given up; None if all are kept.
+    """
+
+    def __init__(
+        self,
+        layers: Layers,
+        sizes: dict[int, int],
+        written: Mapping[int, str] | None = None,
+        again: Recount | None = None,
+    ) -> None:
+        self.layers, self.sizes, self.game, self.written = layers, sizes, layers.contents.game, written or {}
+        self.again = again
+
+    def boards(self, total: int) -> Layer:
+        """Return the layer of one sum.  Raises `CorruptError` if it is not the one that was counted."""
+        found = self.layers.layer(total)
+        if len(found) != self.sizes[total]:
+            raise CorruptError(
+                f"{found.name} has {len(found)} boards where {self.sizes[total]} were counted: solve again"
+            )
+        return found

@@ -17,7 +17,7 @@ from tilebase.cluster.pieces import Executor, PassJob, Piece
 from tilebase.cluster.runs import Run
 from tilebase.files import places
 from tilebase.files.format import Chunk, Contents, Layer
-from tilebase.files.keys import Reachable, frames_of
+from tilebase.files.keys import frames_of
 from tilebase.files.layers import LayerFolder
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.files.solved import StoredValues
@@ -26,6 +26,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary
 from tilebase.runtime.threads import Spares
 from tilebase.sparse import backward
+from tilebase.sparse.recount import Reachable
 from tilebase.sparse.sizes import SHARED_KEYS
 
 Summaries = list[list[ChunkSummary]]

@@ -246,17 +246,8 @@ def _orientations(game: Game) -> tuple[Orientation, ...]:
         if sources in seen or {sources[cell] for cell in game.walls} != set(game.walls):
             continue
         seen |= {tuple(sources[cell] for cell in symmetry) for symmetry in own}
-        found.append(Orientation(name, sources, _directions(game, sources), permuter(sources)))
+        found.append(Orientation(name, sources, game.grid.turned(sources), permuter(sources)))
     return tuple(found)
-
-
-def _directions(game: Game, sources: Cells) -> dict[str, str]:
-    """For each direction of the image, the direction on the given board."""
-    found = {}
-    for direction, lines in game.grid.lines.items():
-        line = tuple(sources[cell] for cell in lines[0])
-        found[direction] = next(name for name, there in game.grid.lines.items() if line in there)
-    return found
 
 
 def _images(game: Game) -> list[tuple[str, Cells]]:

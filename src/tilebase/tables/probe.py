@@ -186,15 +186,32 @@ class Table(Solved):
     def _best_reading(
         self, board: RealBoard, ask: Callable[[Board], Answer], made: str | None = None
     ) -> Answer:
-        answer = answer_best_reading(board, ask, made)
-        if answer is None:
+        """Return the answer for a real board, where `ask` answers for boards of the game.
+
+        Of several readings with the best value, it is the first that allows the slide `made`, or else the
+        first: boards as given come before others.  Raises `NoReadingError` if the board cannot be read.
+        """
+        readings = large_tiles_of(board.game).readings(board.tiles)
+        answers: dict[Cells, Answer] = {}
+        for cells in dict.fromkeys(reading.cells for reading in readings):
+            with suppress(MissingBoardError):
+                answers[cells] = ask(Board(board.game, cells))
+        if not answers:
             why = "no play from its start makes it"
             if self.manifest.thinned is not None:
                 why += ", or it was left out"
             raise MissingBoardError(
                 f"{board.text} is not in {self.location.name}: its large tiles fit, but {why}"
             )
-        return answer
+
+        def rank(reading: Reading) -> tuple[float, bool]:
+            answer, names = answers[reading.cells], reading.orientation.directions
+            return answer.rank, any(names[slide.direction] == made for slide in answer.slides)
+
+        reading = max((one for one in readings if one.cells in answers), key=rank)
+        answer = _turned(RealBoard(board.game, board.tiles, reading), answers.pop(reading.cells))
+        others = sorted(answers.values(), key=lambda one: one.rank, reverse=True)
+        return _noted(replace(answer, others=tuple(one.value for one in others)))
 
     def read(self, board: BoardLike) -> AnyBoard:
         """Return the board of any form that `Board.read` accepts; a real board if the game has x that move.
@@ -442,32 +459,6 @@ def open_solved(location: Path | str) -> Solved:
 
 
 # -- boards with real tiles ------------------------------------------------------------------------
-
-
-def answer_best_reading(
-    board: RealBoard, ask: Callable[[Board], Answer], made: str | None = None
-) -> Answer | None:
-    """Return the answer for a real board, where `ask` answers for boards of the game; None without one.
-
-    Of several readings with the best value, it is the first that allows the slide `made`, or else the first:
-    boards as given come before others.  Raises `NoReadingError` if the board cannot be read.
-    """
-    readings = large_tiles_of(board.game).readings(board.tiles)
-    answers: dict[Cells, Answer] = {}
-    for cells in dict.fromkeys(reading.cells for reading in readings):
-        with suppress(MissingBoardError):
-            answers[cells] = ask(Board(board.game, cells))
-
-    def rank(reading: Reading) -> tuple[float, bool]:
-        answer, names = answers[reading.cells], reading.orientation.directions
-        return answer.rank, any(names[slide.direction] == made for slide in answer.slides)
-
-    reading = max((one for one in readings if one.cells in answers), key=rank, default=None)
-    if reading is None:
-        return None
-    answer = _turned(RealBoard(board.game, board.tiles, reading), answers.pop(reading.cells))
-    others = sorted(answers.values(), key=lambda one: one.rank, reverse=True)
-    return _noted(replace(answer, others=tuple(one.value for one in others)))
 
 
 def _turned(board: RealBoard, answer: Answer) -> Answer:

@@ -30,7 +30,7 @@ from tilebase.errors import CorruptError, MissingLayerError, ResourceError, Wron
 from tilebase.files import places
 from tilebase.files.policy import FORMAT, VERSION, PolicyWriter, Scale, Slides, order
 from tilebase.files.source import new_folder, read_file
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.encoding import FIRST, NONE, WON, sentinels, slide_gains
@@ -309,7 +309,7 @@ def title(game: Game) -> str:
 
 def _rules(game: Game) -> dict[str, Any]:
     """Return the rules that `game_document` leaves out.  Tiles are exponents, and x is `x`; see `Game`."""
-    start = game.start_board
+    start, number = game.start_board, game.directions.index
     return {
         "x": game.x if game.unmergeable else None,
         "highest": game.bounds.allowed,
@@ -322,18 +322,10 @@ def _rules(game: Game) -> dict[str, Any]:
             "boards": [start] if start is not None else game.start_afters or [game.empty_board],
             "spawns": 0 if start is not None else 1 if game.start_afters else 2,
         },
-        "symmetries": [[list(p), _directions(game, p)] for p in symmetries(game)],
+        "symmetries": [
+            [list(p), [number(name) for name in game.grid.turned(p).values()]] for p in symmetries(game)
+        ],
     }
-
-
-def _directions(game: Game, permutation: Cells) -> list[int]:
-    """Return ``[d]``: the direction on a board that is direction d on its image."""
-    longer = [[line for line in game.grid.lines[name] if len(line) > 1] for name in game.directions]
-    direction = {line: k for k, lines in enumerate(longer) for line in lines}
-    return [
-        direction[tuple(permutation[cell] for cell in lines[0])] if lines else k
-        for k, lines in enumerate(longer)
-    ]
 
 
 def _write_page(folder: Path, game: Game, header: dict[str, Any]) -> None:
