@@ -31,6 +31,7 @@ from tilebase.errors import BoardError, CorruptError, MissingBoardError, Missing
 from tilebase.game.symmetry import canonical
 from tilebase.questions.symbolic import symbolic
 from tilebase.tables import prober
+from tilebase.tables.layers import layer_sizes, layer_values
 from tilebase.tables.slides import Slider
 from tilebase.tables.thinning import thin
 from tilebase.tables.verify import verify_table
@@ -92,6 +93,17 @@ def test_slides_that_differ_by_rounding_are_ties(solved, monkeypatch):
         found = [(name, game.slide_any(board, name), False, 0.75 - less) for name, less in slides]
         monkeypatch.setattr(table.prober, "slides", lambda *_, **__: found)
         assert table.probe(Board(game, board)).best == ("left", "right")
+
+
+def test_means_lie_within_their_proved_bounds(solved):
+    """The largest number that uint16 holds stands for 1 in a bound from above."""
+    with open_table(solved(TINY, "lower:uint16,win,upper:uint16")) as table:
+        for total in layer_sizes(table):
+            labels = (one.label for one in table.objectives)
+            low, mean, high = (
+                [row[2] for row in layer_values(table, total, label).largest] for label in labels
+            )
+            assert low <= mean <= high
 
 
 def test_a_label_goes_before_a_name(solved):

@@ -16,6 +16,7 @@ from tilebase.files.format import Layer, cells_of
 from tilebase.files.layers import LayerFolder
 from tilebase.files.run import read_query
 from tilebase.files.source import local_path
+from tilebase.objectives.encoding import as_floats
 from tilebase.objectives.objective import Objective
 from tilebase.tables.probe import Table, open_table
 
@@ -128,7 +129,7 @@ def layer_values(table: Table, total: int, objective: str | None = None) -> Laye
     check_first(table, Table, "an open table: open_table(...)")
     chosen = table.objective(objective)
     keys, values = _read(table, total, chosen)
-    numbers = _numbers(chosen, values)
+    numbers = chosen.told(as_floats(chosen, values))  # a proved bound as the nearest float
     counts, edges = np.histogram(numbers, BINS, (0.0, 1.0) if chosen.meaning.needs_goal else None)
     return LayerValues(
         total, table.prober.count(total), len(numbers), tuple(map(float, edges)), tuple(map(int, counts)),
@@ -148,12 +149,6 @@ def _read(
     if table.dense:
         return None, values
     return np.concatenate([np.zeros(0, np.uint64), *map(layer.keys, chunks)]), values
-
-
-def _numbers(objective: Objective, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Stored values as floats; a proved bound as the nearest float."""
-    numbers: npt.NDArray[np.float64] = objective.told(values.astype(np.float64))
-    return numbers / objective.one if objective.is_bound else numbers
 
 
 def _by_largest(
