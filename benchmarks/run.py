@@ -30,6 +30,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from importlib import import_module
 
 TILEBASE = [sys.executable, "-P", "-m", "tilebase"]
 
@@ -112,6 +113,21 @@ BENCHMARKS = [
 ]
 
 
+INSTEAD: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "kernels": ("kernels", ("only", "signatures"), "run the kernels, not whole commands"),
+    "diagrams": ("diagrams", ("only",), "run sizes of decision diagrams instead"),
+    "replay": ("replay", (), "compare plans with recorded runs instead"),
+    "costs": ("costs", ("only",), "compare estimates with fourteen commands instead"),
+    "server": ("server", (), "ask the explorer's server instead"),
+    "environments": ("environments", (), "measure environments instead"),
+    "arrays": ("many", (), "measure arrays of boards instead"),
+    "page": ("page", (), "load the explorer's page in Chromium instead"),
+    "cuda": ("device", (), "pass over all boards on a CUDA device instead"),
+    "cluster": ("cluster", ("every",), "share work out to two local workers instead"),
+}
+"""By option, what runs instead: a module beside this one, what its `main` is given, and the help."""
+
+
 @dataclass(frozen=True)
 class Cost:
     wall: float
@@ -169,68 +185,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--all", action="store_true", help="run the slow ones too")
+    parser.add_argument("--all", dest="every", action="store_true", help="run the slow ones too")
     parser.add_argument("--only", default="", help="run those whose name contains this")
-    parser.add_argument("--kernels", action="store_true", help="run the kernels, not whole commands")
     parser.add_argument(
         "--signatures", action="store_true", help="with --kernels: print the lines of tests/signatures.tsv"
     )
-    parser.add_argument("--diagrams", action="store_true", help="run sizes of decision diagrams instead")
-    parser.add_argument("--replay", action="store_true", help="compare plans with recorded runs instead")
-    parser.add_argument("--costs", action="store_true", help="compare estimates with ten commands instead")
-    parser.add_argument("--server", action="store_true", help="ask the explorer's server instead")
-    parser.add_argument("--environments", action="store_true", help="measure environments instead")
-    parser.add_argument("--arrays", action="store_true", help="measure arrays of boards instead")
-    parser.add_argument("--page", action="store_true", help="load the explorer's page in Chromium instead")
-    parser.add_argument("--cuda", action="store_true", help="pass over all boards on a CUDA device instead")
-    parser.add_argument("--cluster", action="store_true", help="share work out to two local workers instead")
+    for option, (_, _, text) in INSTEAD.items():
+        parser.add_argument(f"--{option}", action="store_true", help=text)
     chosen = parser.parse_args()
     if chosen.signatures and not chosen.kernels:
         parser.error("--signatures are those of kernels: add --kernels")
-    if chosen.kernels:
-        import kernels  # which loads Numba
-
-        return kernels.main(chosen.only, signatures=chosen.signatures)
-    if chosen.diagrams:
-        import diagrams
-
-        return diagrams.main(chosen.only)
-    if chosen.replay:
-        import replay
-
-        return replay.main()
-    if chosen.costs:
-        import costs
-
-        return costs.main(chosen.only)
-    if chosen.server:
-        import server
-
-        return server.main()
-    if chosen.environments:
-        import environments
-
-        return environments.main()
-    if chosen.arrays:
-        import many
-
-        return many.main()
-    if chosen.page:
-        import page
-
-        return page.main()
-    if chosen.cuda:
-        import device
-
-        return device.main()
-    if chosen.cluster:
-        import cluster
-
-        return cluster.main(every=chosen.all)
+    for option, (module, names, _) in INSTEAD.items():
+        if getattr(chosen, option):
+            # Loaded only now, since some of them load Numba.
+            status: int = import_module(module).main(**{name: getattr(chosen, name) for name in names})
+            return status
     bare = min(measure([sys.executable, "-c", "pass"]).wall for _ in range(5))
     reached = []
     for benchmark in BENCHMARKS:
-        if chosen.only in benchmark.name and (chosen.all or not benchmark.slow):
+        if chosen.only in benchmark.name and (chosen.every or not benchmark.slow):
             if not benchmark.slow:
                 measure(benchmark.command)
             reached.append(report(benchmark, measure(benchmark.command), bare))

@@ -21,9 +21,9 @@ from tilebase.patterns.lemmas import alternating_line_steps
 from tilebase.patterns.rules import push
 from tilebase.pictures.graphs import row_picture, set_picture
 from tilebase.small.diagrams import decision_diagram, diagram_picture
-from tilebase.small.graphs import Node as State
 from tilebase.small.graphs import StateGraph, graph_picture, state_graph
 from tilebase.small.layered import Edge, Node, Picture, _Layout
+from tilebase.small.oracle import Node as State
 
 SMALL, LEAST = Game("2x2", 32), Game("2x2", 8)
 GAMES = [game for game in SMALL_GAMES if game.cells < 8 and game != Game("1x2x3", 16)]

@@ -281,10 +281,10 @@ def test_solving_stops_and_goes_on(served: Served, library: Path):
 
 
 def test_what_fails_is_said_until_the_next_solve_and_what_the_disk_cannot_hold(library, monkeypatch):
-    def full(*_: Any) -> Path:
+    def full(*_: Any, **__: Any) -> None:
         raise StorageError("no space is left")
 
-    monkeypatch.setattr("tilebase.web.collection.solve_into", full)
+    monkeypatch.setattr("tilebase.questions.solve.solve", full)
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=3e8))
     with closing(Collection([], library, Use())) as collection:
         fit = fit_named("2x2-32")

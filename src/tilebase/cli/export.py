@@ -331,9 +331,8 @@ def values(
 
     with open_table(table) as opened:
         if drawn:
-            from tilebase.pictures.plots import check_request, plot_values
+            from tilebase.pictures.plots import plot_values
 
-            check_request(output)
             plot_values(opened, output, objective)
             print(f"{output}: values of {opened.objective(objective).label} by sum")
             return 0

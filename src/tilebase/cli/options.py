@@ -131,9 +131,9 @@ class ShownOptions:
             how = f", {CONVERTED}" if drawn and pictures == DRAWINGS else ""
             raise UsageError(f"{record}{wrong}: end its name in {', '.join(known)}{how}")
         if known[suffix] == "picture" and pictures != DRAWINGS:
-            from tilebase.pictures.plots import check_request
+            from tilebase.pictures.drawing import check_picture
 
-            check_request(record)
+            check_picture(record)
         if known[suffix] == "parquet":
             from tilebase.files.parquet import load_pyarrow
 

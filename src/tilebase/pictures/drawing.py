@@ -63,8 +63,7 @@ _DATE = re.compile(rb"%%CreationDate:.*\n")
 @contextmanager
 def picture(path: Path | str, width: float, height: float) -> Iterator[Figure]:
     """An empty figure, which is written to the file at the end of the block."""
-    file = check_path(path)
-    require_matplotlib()
+    file = check_picture(path)
     import matplotlib.style
     from matplotlib.figure import Figure
 
@@ -108,22 +107,21 @@ def write_svg(svg: str, file: Path) -> None:
     write_whole(file, svg.replace("</title>", f"</title>{about}", 1))
 
 
-def check_path(path: Path | str) -> Path:
-    """Return the path of a picture.  Raises `UsageError` for another suffix, `StorageError`."""
+def check_picture(path: Path | str) -> Path:
+    """Return the path of a picture that can be drawn and written.
+
+    Raises `UsageError` for another suffix, `StorageError`, `MissingExtraError` without matplotlib.
+    """
     file = Path(path)
     if file.suffix.lower() not in PICTURES:
         raise UsageError(f"{file} is no picture: give it the suffix {', '.join(PICTURES[:-1])} or .png")
     check_output(file)
-    return file
-
-
-def require_matplotlib() -> None:
-    """Raise `MissingExtraError` if matplotlib is not installed."""
     try:
         with library_errors(*MATPLOTLIB):
             import matplotlib.figure  # noqa: F401
     except ImportError as error:
         raise MissingExtraError.of("pictures need matplotlib", "plot") from error
+    return file
 
 
 def head(axes: Axes, title: str, below: str) -> None:

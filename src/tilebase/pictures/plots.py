@@ -35,12 +35,10 @@ from tilebase.pictures.drawing import (
     GRID,
     INK,
     SHADES,
-    check_path,
     formatter,
     head,
     number,
     picture,
-    require_matplotlib,
     shades,
     whole_ticks,
 )
@@ -106,7 +104,8 @@ def bands(result: CountResult, field: str = "states") -> Bands:
 
     Raises `UsageError` if the field does not exist, or its counts are all 0.
     """
-    _check_field(field)
+    if field not in FIELDS:
+        raise UsageError(f"{field!r} was not counted: choose one of {', '.join(FIELDS)}")
     table: npt.NDArray[np.int64] = getattr(result, field)
     layers, exponents = np.flatnonzero(table.any(axis=1)), np.flatnonzero(table.any(axis=0))
     if not len(layers):
@@ -117,14 +116,6 @@ def bands(result: CountResult, field: str = "states") -> Bands:
     counts = np.zeros((len(exponents), len(sums)), dtype=np.int64)
     counts[:, (held - held[0]) // step] = table[np.ix_(layers, exponents)].T
     return Bands(sums, [2 ** int(e) for e in exponents], counts)
-
-
-def check_request(path: Path | str, kind: str = "auto", field: str = "states") -> None:
-    """Raise the errors of `plot_counts` for wrong arguments or without matplotlib, before a long count."""
-    _check_kind(kind)
-    _check_field(field)
-    check_path(path)
-    require_matplotlib()
 
 
 def _name_tiles(axes: Axes, drawn: Bands) -> None:
@@ -141,16 +132,6 @@ def _name_tiles(axes: Axes, drawn: Bands) -> None:
             textcoords="offset points", fontsize=9, ha="center", va="center" if stacked else "top",
             color=("white" if sum(colour) < 1.8 else INK) if stacked else colour,
         )  # fmt: skip
-
-
-def _check_kind(kind: str) -> None:
-    if kind not in KINDS:
-        raise UsageError(f"kind {kind!r} does not exist: choose one of {', '.join(KINDS)}")
-
-
-def _check_field(field: str) -> None:
-    if field not in FIELDS:
-        raise UsageError(f"{field!r} was not counted: choose one of {', '.join(FIELDS)}")
 
 
 def plot_counts(result: CountResult, path: Path | str, *, kind: str = "auto", field: str = "states") -> None:
@@ -178,7 +159,6 @@ def plot_counts(result: CountResult, path: Path | str, *, kind: str = "auto", fi
     StorageError
         If the file cannot be written.
     """
-    check_request(path, kind, field)
     drawn = bands(result, field)
     with picture(path, 9.6, 5.2) as figure:
         axes = figure.add_subplot()
@@ -194,13 +174,14 @@ def draw_counts(axes: Axes, result: CountResult, *, kind: str = "auto", field: s
     of the y axis says whether counts are stacked.  Raises `UsageError` for another kind or
     field, or if all counts are 0.
     """
-    _check_kind(kind)
     drawn = bands(result, field)
     _draw_bands(axes, result, drawn, kind, field)
     _name_tiles(axes, drawn)
 
 
 def _draw_bands(axes: Axes, result: CountResult, drawn: Bands, kind: str, field: str) -> None:
+    if kind not in KINDS:
+        raise UsageError(f"kind {kind!r} does not exist: choose one of {', '.join(KINDS)}")
     if kind == "auto":
         kind = "stacked" if np.median(drawn.total) >= LINEAR_SHARE * drawn.total.max() else "lines"
     {"stacked": _stack, "lines": _lines}[kind](axes, drawn)

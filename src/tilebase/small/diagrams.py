@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
@@ -38,7 +38,6 @@ DIGITS = 3
 """Significant digits of a number in a diagram."""
 BEHIND = 1 << 30
 """The column of the states that can follow a single one."""
-Ending = Literal["win", "lose"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Action:
     directions: str
     value: Fraction
     best: bool
-    outcomes: tuple[tuple[Cells | Ending, Fraction], ...]
+    outcomes: tuple[tuple[oracle.Node, Fraction], ...]
     after: Cells
 
 
@@ -109,7 +108,7 @@ def decision_diagram(
     states = state_graph(game, symmetric=symmetric, max_states=max_states).states
     solved = oracle.values(game, discount=discount)
     if board is not None:
-        board = canonical(game, board) if symmetric else board
+        board = oracle.representative(game, board, symmetric)
         if board not in states:
             raise UsageError(
                 f"{game.format(board)} is not a live state of {title_of(game)}: name one that play reaches"
@@ -128,13 +127,9 @@ def decision_diagram(
 
 def _actions(solved: oracle.Values, state: Cells, symmetric: bool) -> Iterator[Action]:
     game = solved.game
-
-    def folded(board: Cells) -> Cells:
-        return canonical(game, board) if symmetric else board
-
     merged: dict[Cells, list[str]] = {}
     for direction, after in game.slides(state).items():
-        merged.setdefault(folded(after), []).append(direction)
+        merged.setdefault(oracle.representative(game, after, symmetric), []).append(direction)
     worths = {
         after: solved.discount
         * (Fraction(1) if game.wins(after) else solved.afterstates[canonical(game, after)])
@@ -142,13 +137,11 @@ def _actions(solved: oracle.Values, state: Cells, symmetric: bool) -> Iterator[A
     }
     most = max(worths.values())
     for after, directions in merged.items():
-        outcomes: dict[Cells | Ending, Fraction] = {}
+        outcomes: dict[oracle.Node, Fraction] = {}
         for board, p in [] if game.wins(after) else game.spawns(after):
-            end: Cells | Ending = folded(board) if game.slides(board) else "lose"
-            if game.has_goal_sum(board):
-                end = "win"
+            end = oracle.node(game, board, symmetric=symmetric)
             outcomes[end] = outcomes.get(end, Fraction(0)) + p
-        last: Ending = "win" if game.wins(after) else "lose"  # the horizon ends the game
+        last: oracle.Node = "win" if game.wins(after) else "lose"  # the horizon ends the game
         found = tuple(outcomes.items()) or ((last, Fraction(1)),)
         yield Action("=".join(directions), worths[after], worths[after] == most, found, after)
 

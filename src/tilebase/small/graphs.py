@@ -16,19 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from tilebase.counting.combinatorics import bound
 from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.names import title_of
-from tilebase.game.symmetry import canonical
 from tilebase.small.layered import FRAME, Edge, Picture, boards_node, pill
 from tilebase.small.layered import Node as Box
-from tilebase.small.oracle import decided
-
-Node: TypeAlias = Cells | Literal["win", "lose"]
-"""A live state, or how the game ended."""
+from tilebase.small.oracle import Node, node, successors
 
 Part: TypeAlias = tuple[int, int]
 """The common sum and largest tile of some states; the tile is 0 on an empty board."""
@@ -119,20 +115,24 @@ def state_graph(
     return StateGraph(game, tuple(states), edges)
 
 
-def _explore(game: Game, lookahead: bool, symmetric: bool, max_states: int) -> dict[Cells, list[Node]]:
+def _explore(game: Game, lookahead: bool, symmetric: bool, max_states: int) -> dict[Cells, set[Node]]:
     """Return the nodes that can follow each live state."""
     possible = bound(game).canonical_possible
     if possible > HOPELESS * max_states:
         raise _too_large(game, f"may have up to {possible:,} live states", max_states)
     layers: dict[int, set[Cells]] = {}
-    followers: dict[Cells, list[Node]] = {}
+    followers: dict[Cells, set[Node]] = {}
     for board, _ in game.starts():
-        node = _node(game, lookahead, symmetric, board)
-        if not isinstance(node, str):
-            layers.setdefault(game.sum(node), set()).add(node)
+        start = node(game, board, symmetric=symmetric, lookahead=lookahead)
+        if not isinstance(start, str):
+            layers.setdefault(game.sum(start), set()).add(start)
     while layers:
         for state in sorted(layers.pop(min(layers))):
-            followers[state] = list(_followers(game, lookahead, symmetric, state))
+            followers[state] = {
+                end
+                for after in game.slides(state).values()
+                for end in successors(game, after, symmetric=symmetric, lookahead=lookahead)
+            }
             if len(followers) > max_states:
                 raise _too_large(game, f"has more than {max_states:,} live states", max_states)
             for after in followers[state]:
@@ -147,29 +147,6 @@ def _too_large(game: Game, size: str, most: int) -> UsageError:
         "choose a smaller board or goal, or draw the counts with tilebase count --record counts.svg, or one "
         "board of a table with tilebase probe TABLE BOARD --record board.svg"
     )
-
-
-def _node(game: Game, lookahead: bool, symmetric: bool, board: Cells) -> Node:
-    if game.has_goal_sum(board):
-        return "win"
-    afters = game.slides(board).values()
-    if not afters:
-        return "lose"
-    if lookahead and decided(game, board):
-        return "win" if any(game.wins(after) for after in afters) else "lose"
-    return canonical(game, board) if symmetric else board
-
-
-def _followers(game: Game, lookahead: bool, symmetric: bool, state: Cells) -> set[Node]:
-    result: set[Node] = set()
-    for after in game.slides(state).values():
-        if game.wins(after):
-            result.add("win")
-        elif game.ended(game.sum(after)):
-            result.add("lose")
-        else:
-            result |= {_node(game, lookahead, symmetric, board) for board, _ in game.spawns(after)}
-    return result
 
 
 # -- pictures --------------------------------------------------------------------------------------

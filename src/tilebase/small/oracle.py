@@ -99,7 +99,9 @@ Objective: TypeAlias = Literal[
 NEVER = 2**30
 """Stands for infinity under ``fewest``."""
 
-Transition: TypeAlias = tuple[Cells, str, Cells | Literal["win", "lose"]]
+Node: TypeAlias = Cells | Literal["win", "lose"]
+"""A live state, or how the game ends."""
+Transition: TypeAlias = tuple[Cells, str, Node]
 """A state, a direction, and a state that may follow, or how the game ends."""
 
 
@@ -143,9 +145,9 @@ def reachable(game: Game, *, lookahead: bool = False, symmetric: bool = True) ->
     """
     layers: dict[int, Layer] = {}
     for board, _ in game.starts():
-        _layer(layers, game.sum(board)).states.add(_representative(game, board, symmetric))
+        _layer(layers, game.sum(board)).states.add(representative(game, board, symmetric))
     for after in game.start_afters:
-        _layer(layers, game.sum(after)).afterstates.add(_representative(game, after, symmetric))
+        _layer(layers, game.sum(after)).afterstates.add(representative(game, after, symmetric))
     total = min(layers)
     while total <= max(layers):
         if total in layers:
@@ -164,7 +166,8 @@ def _layer(layers: dict[int, Layer], total: int) -> Layer:
     return layers.setdefault(total, Layer(set(), set()))
 
 
-def _representative(game: Game, board: Cells, symmetric: bool) -> Cells:
+def representative(game: Game, board: Cells, symmetric: bool) -> Cells:
+    """Return the board that stands for a board: the canonical one if it stands for its orbit."""
     return canonical(game, board) if symmetric else board
 
 
@@ -175,12 +178,12 @@ def _finish(game: Game, layers: dict[int, Layer], total: int, lookahead: bool, s
         states -= {state for state in states if decided(game, state)}
     for state in states:
         slid = (after for after in game.slides(state).values() if not game.wins(after))
-        afterstates |= {_representative(game, after, symmetric) for after in slid}
+        afterstates |= {representative(game, after, symmetric) for after in slid}
     for after in afterstates:
         for state, _ in game.spawns(after):
             if game.has_goal_sum(state):
                 continue  # won: not a state
-            _layer(layers, game.sum(state)).states.add(_representative(game, state, symmetric))
+            _layer(layers, game.sum(state)).states.add(representative(game, state, symmetric))
 
 
 def decided(game: Game, state: Cells) -> bool:
@@ -371,19 +374,26 @@ def transitions(game: Game) -> set[Transition]:
         for layer in reachable(game, symmetric=False).values()
         for state in layer.states
         for direction, after in game.slides(state).items()
-        for successor in _successors(game, after)
+        for successor in successors(game, after, symmetric=False)
     }
 
 
-def _successors(game: Game, after: Cells) -> Iterable[Cells | Literal["win", "lose"]]:
+def successors(game: Game, after: Cells, *, symmetric: bool, lookahead: bool = False) -> list[Node]:
+    """Return what can follow a slide that leads to a board, as `node` has it."""
     if game.wins(after):
         return ["win"]
     if game.ended(game.sum(after)):
         return ["lose"]
-    return [_stands_for(game, state) for state, _ in game.spawns(after)]
+    return [node(game, state, symmetric=symmetric, lookahead=lookahead) for state, _ in game.spawns(after)]
 
 
-def _stands_for(game: Game, state: Cells) -> Cells | Literal["win", "lose"]:
+def node(game: Game, state: Cells, *, symmetric: bool, lookahead: bool = False) -> Node:
+    """Return a state, or how the game ends there; with `lookahead`, how it ends within one move."""
     if game.has_goal_sum(state):
         return "win"
-    return state if game.slides(state) else "lose"
+    afters = game.slides(state).values()
+    if not afters:
+        return "lose"
+    if lookahead and decided(game, state):
+        return "win" if any(game.wins(after) for after in afters) else "lose"
+    return representative(game, state, symmetric)

@@ -47,7 +47,7 @@ from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.paths import library_folder
 from tilebase.runtime.resources import Use
-from tilebase.web.collection import Collection, solve_into
+from tilebase.web.collection import Collection
 from tilebase.web.connections import MOST_CONNECTIONS, Limits, PatientProtocol
 from tilebase.web.operations import OPERATIONS, Operation, description
 
@@ -362,22 +362,27 @@ def serve(
     if not 1 <= rate <= 1e9:
         raise UsageError(f"the rate is {rate:g} probes a second, but must be from 1 to 1,000,000,000")
     library = library_folder() if not tables and game is None else None
-    solves = is_loopback(host)
+    local = is_loopback(host)  # else its pages solve nothing, and it may be addressed by any name
     with (
-        closing(Collection(tables, library, use if solves else None)) as collection,
+        closing(Collection(tables, library, use if local else None)) as collection,
         closing(_listen(host, port)) as listener,
     ):
         ready = partial(told or (lambda _: None), addresses(host, listener))
-        run = partial(_run, collection, listener, host, rate, ready)
+
+        def run() -> None:
+            hosts = ["localhost", "127.0.0.1", "::1", host] if local else None
+            with suppress(KeyboardInterrupt):  # this is how a server is stopped
+                app = make_app(collection, rate=rate, hosts=hosts)
+                _Server(make_config(app), ready).run(sockets=[listener])
+
         if game is None:
             run()
             return
         chosen = objectives_of(objective)
         with table_folder(None if folder is None else Path(folder), game, chosen) as work:
-            solver = partial(solve_into, work.path, game, chosen, use)
             named = formation_of(game)
             name = f"{named.name if named else game.shape_text}-{game.goal or 'play'}"
-            entry = collection.solve(name, game, solver)
+            entry = collection.solve(name, game, work.path, chosen, use)
             try:
                 run()
             finally:
@@ -406,17 +411,6 @@ def make_config(app: App) -> uvicorn.Config:
         server_header=False, limit_concurrency=MOST_CONNECTIONS + 1, timeout_keep_alive=10,
         timeout_graceful_shutdown=3, h11_max_incomplete_event_size=1 << 16,
     )  # fmt: skip
-
-
-def _run(
-    collection: Collection, listener: socket.socket, host: str, rate: float, ready: Callable[[], object]
-) -> None:
-    hosts = ["localhost", "127.0.0.1", "::1", host] if is_loopback(host) else None
-    app = make_app(collection, rate=rate, hosts=hosts)
-    try:
-        _Server(make_config(app), ready).run(sockets=[listener])
-    except KeyboardInterrupt:
-        return  # this is how a server is stopped
 
 
 def is_loopback(host: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -233,24 +233,27 @@ class Collection:
 
     # -- solving -----------------------------------------------------------------------------------
 
-    def solve(self, name: str, game: Game, run: Callable[[Callable[[Progress], None]], Path]) -> Entry:
-        """Serve a game after it has been solved, in a thread of its own; return its entry.
-
-        `run` is called with a function that takes its progress; it returns the folder of the table.
-        """
+    def solve(self, name: str, game: Game, folder: Path, objectives: Sequence[Objective], use: Use) -> Entry:
+        """Serve a game after it has been solved into a folder, in a thread of its own; return its entry."""
         old = self.entries.get(name)
         if old is not None and old.location:
             name = _free(name, self.entries)  # else it was stopped before, and goes on
         entry = Entry(name, "", "solving", game=game)
         self.entries = {**self.entries, entry.name: entry}
         self._stopping.clear()
-        self._solver = in_background(partial(self._solve, entry, run))
+        self._solver = in_background(partial(self._solve, entry, game, folder, objectives, use))
         return entry
 
-    def _solve(self, entry: Entry, run: Callable[[Callable[[Progress], None]], Path]) -> None:
+    def _solve(
+        self, entry: Entry, game: Game, folder: Path, objectives: Sequence[Objective], use: Use
+    ) -> None:
+        allowed = use.copy()
+        allowed["progress"] = partial(self._tell, entry)
         try:
-            entry.location = str(run(partial(self._tell, entry)))
-            entry.state = "ready"
+            from tilebase.questions.solve import solve  # the compiler, which serving a table does not need
+
+            solve(game, objectives, table=folder, **allowed)
+            entry.location, entry.state = str(folder), "ready"
         except StoppedError:
             entry.state, entry.problem = "failed", "stopped; what is finished is kept"
         except TilebaseError as error:
@@ -287,8 +290,7 @@ class Collection:
             if name in self.entries and self.entries[name].state == "ready":
                 raise UsageError(f"{name} is solved already")
             self.failed = ""
-            run = partial(solve_into, library / name, game, objectives_of("win"), use)
-            return self.solve(name, game, run)
+            return self.solve(name, game, library / name, objectives_of("win"), use)
 
     @property
     def solves(self) -> bool:
@@ -343,22 +345,6 @@ class Collection:
         if self._solver is not None:
             wait([self._solver])
         self._open.clear()
-
-
-def solve_into(
-    folder: Path,
-    game: Game,
-    objectives: Sequence[Objective],
-    use: Use,
-    tell: Callable[[Progress], None],
-) -> Path:
-    """Solve a game; return the folder of its table."""
-    from tilebase.questions.solve import solve  # the compiler, which serving a table does not need
-
-    allowed = use.copy()
-    allowed["progress"] = tell
-    solve(game, objectives, table=folder, **allowed)
-    return folder
 
 
 def _named(location: Path | str) -> Iterator[tuple[str, str]]:

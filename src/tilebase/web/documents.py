@@ -219,21 +219,21 @@ def _ask(opened: Solved, board: AnyBoard, label: str | None) -> Answer:
 # -- spawns ------------------------------------------------------------------------------------------
 
 
-def spawns(opened: Solved, text: str, label: str | None) -> Document:
+def spawns(opened: Solved, board: str, objective: str | None) -> Document:
     """Return the states that a spawn on a board after a slide leads to, and what each is worth.
 
     ``worst`` marks those that leave the player least, ``best`` those that leave most.  Of a certificate,
     ``worst`` is the spawn that it names.
     """
-    board = board_of(opened, text)
-    states = [] if opened.game.wins(board.cells) else board.spawns()
-    answers = [_ask(opened, state, label) for state, _ in states]
-    named = opened.named_spawn(board) if isinstance(board, Board) else None
+    after = board_of(opened, board)
+    states = [] if opened.game.wins(after.cells) else after.spawns()
+    answers = [_ask(opened, state, objective) for state, _ in states]
+    named = opened.named_spawn(after) if isinstance(after, Board) else None
     chosen = _extreme(answers, -1) if named is None else {named.text}
     best = _extreme(answers, 1)
-    return board_document(board) | {
+    return board_document(after) | {
         "spawns": [
-            _spawn(board, answer, p)
+            _spawn(after, answer, p)
             | {"worst": answer.board.text in chosen, "best": answer.board.text in best}
             for answer, (_, p) in zip(answers, states, strict=True)
         ],
@@ -264,30 +264,32 @@ def _extreme(answers: Sequence[Answer], sign: Literal[-1, 1]) -> set[str]:
 def start(
     opened: Solved,
     seed: int | None,
-    total: int | None,
-    by: Literal["start", "uniform", "optimal"],
-    label: str | None,
+    sum: int | None,  # noqa: A002  (as the interface names it)
+    by: Literal["start", "uniform", "optimal"] | None,
+    objective: str | None,
     *,
-    adversary: bool,
+    adversary: bool | None,
 ) -> Document:
     """Return a board to begin with: a start of the game, or a random position of a table of this sum.
 
     Raises `UsageError` for the sum of a start.
     """
     rng = random.Random(seed)
-    if by == "start":
-        if total is not None:
+    if by in (None, "start"):
+        if sum is not None:
             raise UsageError("the start of a game is not chosen by its sum: add by=uniform or by=optimal")
         states = opened.start_states()
-        return board_document(choose_state(opened, states, rng, worst=adversary, objective=label))
-    return board_document(random_position(need_table(opened), rng, total, by=by, objective=label))
+        return board_document(choose_state(opened, states, rng, worst=bool(adversary), objective=objective))
+    return board_document(random_position(need_table(opened), rng, sum, by=by, objective=objective))
 
 
-def random_game(opened: Solved, seed: int | None, label: str | None, *, adversary: bool) -> Document:
+def random_game(
+    opened: Solved, seed: int | None, objective: str | None, *, adversary: bool | None
+) -> Document:
     """Return a game of optimal play by a table, with the value of each state."""
     table = need_table(opened)
-    played = play_game(table, random.Random(seed), objective=label, worst=adversary)
-    unit = table.objective(label).unit
+    played = play_game(table, random.Random(seed), objective=objective, worst=bool(adversary))
+    unit = table.objective(objective).unit
     slides = [move.direction for move in played.record.moves]
     return {
         "record": played.record.as_dict(table.game),
@@ -315,24 +317,25 @@ def layers(opened: Solved) -> Document:
     return {"layers": [{"sum": total, "positions": count} for total, count in sizes.items()]}
 
 
-def layer(opened: Solved, total: int, label: str | None) -> Document:
+def layer(opened: Solved, sum: int, objective: str | None) -> Document:  # noqa: A002  (as above)
     """Return how the values of the afterstates of one sum spread."""
-    return layer_values(need_table(opened), total, label).as_dict()
+    return layer_values(need_table(opened), sum, objective).as_dict()
 
 
-def diagram(name: str, opened: Solved, text: str | None, label: str | None) -> Document:
+def diagram(opened: Solved, board: str | None, objective: str | None) -> Document:
     """Return a graph as SVG: the whole of a small game, or else the surroundings of a board.
 
     The whole is the Markov decision process.  The surroundings are the slides of a board (without one: of a
     start) and the states that spawns make of them, with the values that the table knows.  In the whole,
     ``boards[node]`` is the board of a node; in the surroundings, boards are links.
     """
-    if isinstance(opened, Table) and _is_drawn_whole(opened, label):
-        return _whole(opened.game, opened.objective(label).discount)
-    board = start(opened, 1, None, "start", label, adversary=False)["board"] if text is None else text
-    centre = position(name, opened, board, label)
+    if isinstance(opened, Table) and _is_drawn_whole(opened, objective):
+        return _whole(opened.game, opened.objective(objective).discount)
+    if board is None:
+        board = str(start(opened, 1, None, "start", objective, adversary=False)["board"])
+    centre = _ask(opened, board_of(opened, board), objective).as_dict()
     after = {
-        slide["direction"]: [] if slide["ends"] else spawns(opened, slide["board"], label)["spawns"]
+        slide["direction"]: [] if slide["ends"] else spawns(opened, slide["board"], objective)["spawns"]
         for slide in centre["slides"]
     }
     svg = surroundings(opened.game.shape, centre, after).svg()

@@ -28,6 +28,7 @@ MOST_NUMBER = 2**53 - 1
 """Largest whole number of a request: the largest that every JSON reader keeps."""
 
 Arguments = dict[str, Any]
+Respond = Callable[[Collection, Arguments], documents.Document]
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Operation:
     method: Literal["GET", "POST"]
     path: str
     summary: str
-    respond: Callable[[Collection, Arguments], documents.Document]
+    respond: Respond
     result: Schema
     parameters: tuple[Parameter, ...] = ()
     body: Schema | None = None
@@ -226,25 +227,6 @@ def _probe_batch(collection: Collection, given: Arguments) -> documents.Document
     return {"answers": answers}
 
 
-def _spawns(collection: Collection, given: Arguments) -> documents.Document:
-    opened = collection.open(given["table"])
-    return documents.spawns(opened, given["board"], given["objective"])
-
-
-def _start(collection: Collection, given: Arguments) -> documents.Document:
-    return documents.start(
-        collection.open(given["table"]), given["seed"], given["sum"], given["by"] or "start",
-        given["objective"], adversary=bool(given["adversary"]),
-    )  # fmt: skip
-
-
-def _random_game(collection: Collection, given: Arguments) -> documents.Document:
-    opened = collection.open(given["table"])
-    return documents.random_game(
-        opened, given["seed"], given["objective"], adversary=bool(given["adversary"])
-    )
-
-
 def _review(collection: Collection, given: Arguments) -> documents.Document:
     name = given["id"]
     tell = None if name is None else partial(collection.reviews.__setitem__, name)
@@ -263,17 +245,14 @@ def _reviewing(collection: Collection, given: Arguments) -> documents.Document:
     return {"progress": documents.progress(collection.reviews.get(given["id"]))}
 
 
-def _layers(collection: Collection, given: Arguments) -> documents.Document:
-    return documents.layers(collection.open(given["table"]))
+def _of_table(ask: Callable[..., documents.Document]) -> Respond:
+    """Answer by the table that is named; `ask` is given it, and the other arguments by their names."""
 
+    def respond(collection: Collection, given: Arguments) -> documents.Document:
+        others = {name: value for name, value in given.items() if name != "table"}
+        return ask(collection.open(given["table"]), **others)
 
-def _layer(collection: Collection, given: Arguments) -> documents.Document:
-    return documents.layer(collection.open(given["table"]), given["sum"], given["objective"])
-
-
-def _diagram(collection: Collection, given: Arguments) -> documents.Document:
-    opened = collection.open(given["table"])
-    return documents.diagram(given["table"], opened, given["board"], given["objective"])
+    return respond
 
 
 NAME = Parameter("name", "the name of a table, as api/tables lists it", "path", required=True)
@@ -330,11 +309,12 @@ OPERATIONS: tuple[Operation, ...] = (
         cost=lambda given: len(given["boards"]),
     ),
     Operation(
-        "GET", "/api/spawns", "List the states that a spawn makes of a board after a slide.", _spawns,
-        component("Spawns"), (TABLE, BOARD, OBJECTIVE), cost=lambda _: 30,
+        "GET", "/api/spawns", "List the states that a spawn makes of a board after a slide.",
+        _of_table(documents.spawns), component("Spawns"), (TABLE, BOARD, OBJECTIVE), cost=lambda _: 30,
     ),
     Operation(
-        "GET", "/api/start", "Draw a random board to begin with.", _start, component("Board"),
+        "GET", "/api/start", "Draw a random board to begin with.", _of_table(documents.start),
+        component("Board"),
         (
             TABLE, SEED, Parameter("sum", "the sum of its tiles, unless it is a start", kind="integer"),
             Parameter(
@@ -346,8 +326,8 @@ OPERATIONS: tuple[Operation, ...] = (
         cost=lambda given: 500 if given["by"] == "optimal" else 50,
     ),
     Operation(
-        "GET", "/api/random-game", "Draw a game of optimal play.", _random_game, schemas.PLAYED,
-        (TABLE, SEED, ADVERSARY, OBJECTIVE), cost=lambda _: 500,
+        "GET", "/api/random-game", "Draw a game of optimal play.", _of_table(documents.random_game),
+        schemas.PLAYED, (TABLE, SEED, ADVERSARY, OBJECTIVE), cost=lambda _: 500,
     ),
     Operation(
         "POST", "/api/review", "Compute what each slide of a game loses, by one table or by all.", _review,
@@ -360,18 +340,18 @@ OPERATIONS: tuple[Operation, ...] = (
         (Parameter("id", "the id that was sent with the game", required=True),),
     ),
     Operation(
-        "GET", "/api/layers", "Count the positions of each sum in a table.", _layers, schemas.LAYERS,
-        (TABLE,), cost=lambda _: 500,
+        "GET", "/api/layers", "Count the positions of each sum in a table.", _of_table(documents.layers),
+        schemas.LAYERS, (TABLE,), cost=lambda _: 500,
     ),
     Operation(
-        "GET", "/api/layers/{sum}", "Describe the distribution of values of one sum.", _layer,
-        schemas.LAYER,
+        "GET", "/api/layers/{sum}", "Describe the distribution of values of one sum.",
+        _of_table(documents.layer), schemas.LAYER,
         (Parameter("sum", "the sum of a layer", "path", "integer", required=True), TABLE, OBJECTIVE),
         cost=lambda _: 500,
     ),
     Operation(
         "GET", "/api/graph", "Draw a small game, or the surroundings of a board, in the language DOT.",
-        _diagram, schemas.DIAGRAM,
+        _of_table(documents.diagram), schemas.DIAGRAM,
         (
             TABLE, OBJECTIVE,
             Parameter("board", "whose surroundings are drawn, unless the game is small; left out: a start"),
