@@ -263,9 +263,8 @@ def distributions(
 
 
 class _Base(NamedTuple):
-    """What games begin with: a board, and how many tiles are spawned on it before the first slide."""
+    """What games begin with: the sum and the potential of a board, and how many tiles are spawned first."""
 
-    board: Cells
     sum: int
     potential: int
     spawns: int
@@ -276,7 +275,7 @@ def _bases(ends: _Ends) -> list[tuple[_Base, list[tuple[Cells, int, Fraction]]]]
     game = ends.game
     boards, found = game.begin.boards or (game.empty_board,), []
     for board in boards:
-        base = _Base(board, game.sum(board), potential(game, board, "tile"), game.begin.spawns)
+        base = _Base(game.sum(board), potential(game, board, "tile"), game.begin.spawns)
         states = {(board, 0): Fraction(1, len(boards))}
         for _ in range(base.spawns):
             after: dict[tuple[Cells, int], Fraction] = {}

@@ -64,22 +64,18 @@ class Results(Protocol):
         """Return whether a canonical afterstate is won."""
 
 
-def check_certifiable(game: Game) -> None:
-    """Raise `UsageError` unless certificates support the rules of this game."""
+def check_target(path: Path, game: Game) -> None:
+    """Raise an error unless a certificate of a game can be written to a file: before the work begins.
+
+    That is a `UsageError` if certificates do not support the rules, as of `check_output`, or if the file is a
+    certificate of another question; one of this question is replaced.  Raises `StorageError` if it cannot be
+    written.
+    """
     without_goal = game.goal is None and game.goal_sum is None and not game.patterns
     if game.walls or without_goal:
         raise UsageError(
             "a certificate is for a game with a goal, a goal sum or a pattern, without walls: leave these out"
         )
-
-
-def check_target(path: Path, game: Game) -> None:
-    """Raise an error unless a certificate of a game can be written to a file: before the work begins.
-
-    That is a `UsageError` as of `check_certifiable` and `check_output`, or if the file is a certificate of
-    another question; one of this question is replaced.  Raises `StorageError` if it cannot be written.
-    """
-    check_certifiable(game)
     check_output(path, over_proof=True)
     if is_certificate(path) and not _is_about(path, game):
         raise UsageError(f"{path} proves something else: name another file, or delete it")
@@ -112,21 +108,18 @@ def write_certificate(
 ) -> int:
     """Write the certificate of the result of a search; return the number of listed boards.
 
+    `check_target` has found that it can be written.
     `progress` is called after each sum.  The final number of boards is not known before the end.
     `most`: the most boards that may be listed; None for any number.
 
     Raises
     ------
-    UsageError
-        If the game has walls, which certificates do not support.
     ResourceError
         If more than `most` boards would be listed.
     StorageError
         If the file cannot be written; then no file is left.
     """
-    game = search.game
-    check_certifiable(game)
-    pace = Pace(progress, "boards")
+    game, pace = search.game, Pace(progress, "boards")
     closure = _Strategy(search) if forced else _Refutation(search)
     starts = closure.begin()
     # The body is a file without a name, so that nothing is left of it, even after a kill.

@@ -350,7 +350,7 @@ OPERATIONS: tuple[Operation, ...] = (
         cost=lambda _: 500,
     ),
     Operation(
-        "GET", "/api/graph", "Draw a small game, or the surroundings of a board, in the language DOT.",
+        "GET", "/api/graph", "Draw a small game, or the surroundings of a board, as SVG.",
         _of_table(documents.diagram), schemas.DIAGRAM,
         (
             TABLE, OBJECTIVE,

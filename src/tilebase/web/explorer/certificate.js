@@ -3,23 +3,13 @@
 import { html, useEffect, useState } from "./language.js";
 import { focusCell } from "./board.js";
 import { Button, Choice, Facts, Live, Notes, Notice, Slides, directionOf, useKeys } from "./parts.js";
-import { GameBoard, Status, bestOf, spoken, useAddress, useGame } from "./play.js";
+import { GameBoard, Status, spoken, useAddress, useAutoplay, useGame } from "./play.js";
 import { capital, count } from "./text.js";
 
 const WORDS = {
   forced: ["The goal is forced", "You are the adversary: choose each spawn. The certificate answers each spawn with a slide, and wins."],
   "not forced": ["The goal is not forced", "You slide, and the certificate spawns. Whatever you do, you do not make the goal."],
 };
-
-/** Make the slides of a forced win by itself, so that the reader only chooses spawns. */
-function useSlides(game, on) {
-  const { answer, waits, end } = game;
-  useEffect(() => {
-    if (!on || !answer || waits || end) return undefined;
-    const timer = setTimeout(() => game.slide(bestOf(game), false), 450);
-    return () => clearTimeout(timer);
-  }, [on, answer, waits, end]);
-}
 
 export function Certificate({ info, route, go, objective, unit }) {
   const game = useGame(info, objective);
@@ -31,7 +21,7 @@ export function Certificate({ info, route, go, objective, unit }) {
     if (game.mode !== mode) game.setMode(mode);
   }, [mode]);
   useAddress(game, route, go, false);
-  useSlides(game, forced);
+  useAutoplay(game, forced, 450); // so that the reader of a forced win only chooses spawns
   const start = (board) => game.attempt(() => game.begin(board));
   const again = () => start(info.starts[Math.floor(Math.random() * info.starts.length)]);
   const slide = forced ? null : (direction) => game.slide(direction);

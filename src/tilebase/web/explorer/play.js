@@ -28,7 +28,7 @@ export function useGame(info, objective) {
 }
 
 /** The slide that optimal play makes: one of the best, each with the same probability; the same for a seed. */
-export function bestOf({ answer: { best }, seed, at }) {
+function bestOf({ answer: { best }, seed, at }) {
   return best[Math.floor(randomFor(seed, -2 - at)() * best.length)] || null;
 }
 
@@ -97,8 +97,8 @@ export function useAddress(game, route, go, view) {
   }, [board, game.entries.length]);
 }
 
-/** Slide by itself, `speed` slides a second, while `on`. */
-function useAutoplay(game, on, stop, speed) {
+/** Make a best slide by itself after each `pause` in milliseconds, while `on`; `stop` is called where none can be made. */
+export function useAutoplay(game, on, pause, stop = () => {}) {
   const { answer, waits, problem, end } = game;
   useEffect(() => {
     if (!on) return undefined;
@@ -106,9 +106,9 @@ function useAutoplay(game, on, stop, speed) {
     if (problem || end || !answer || waits) return undefined;
     const best = bestOf(game);
     if (!best) stop();
-    const timer = setTimeout(() => best && game.slide(best, false), 1000 / speed);
+    const timer = setTimeout(() => best && game.slide(best, false), pause);
     return () => clearTimeout(timer);
-  }, [on, speed, answer, waits, problem, end, game.at]);
+  }, [on, pause, answer, waits, problem, end, game.at]);
 }
 
 /** What each spawn leads to, while the user chooses one: a function from cells to values as text. */
@@ -159,7 +159,7 @@ export function Play({ info, route, go, objective, unit, digits, setDigits }) {
   const hints = useHints(game, tile, unit);
   useAddress(game, route, go, "game");
   const lost = useNoting(game, "play");
-  useAutoplay(game, auto, () => setAuto(false), speed);
+  useAutoplay(game, auto, 1000 / speed, () => setAuto(false));
   const slide = (direction) => {
     setAuto(false);
     game.slide(direction);
