@@ -101,11 +101,12 @@ def test_the_table_to_2x20_rises_and_falls() -> None:
     assert totals[20] == 997_344
 
 
-def test_limits_end_a_count() -> None:
-    with pytest.raises(ResourceError, match="more than 1,000 positions"):
-        tally(Rules(4, 4), most=1000)
+def test_limits_end_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ResourceError, match="time ran out while sequences were counted"):
         count_sequences("5x5", seconds=0.2)
+    monkeypatch.setattr("tilebase.patterns.tallies.MOST_POSITIONS", 1000)
+    with pytest.raises(ResourceError, match="more than 1,000 positions"):
+        tally(Rules(4, 4))
 
 
 def test_progress_rises_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,25 +134,25 @@ def count_sequences(
     return tally(rules, Effort.within(math.inf if seconds is None else seconds, **use))
 
 
-def tally(rules: Rules, effort: Effort = ANY, *, most: int = MOST_POSITIONS) -> Tally:
+def tally(rules: Rules, effort: Effort = ANY) -> Tally:
     """Count the sequences that lead to a checkerboard, by colouring.
 
     The bound `rules.most` has to be 2 or None; no tile above 4 is made in either case.  Raises
-    `ResourceError` if time runs out, or if more than `most` states have one sum.
+    `ResourceError` if time runs out, or if more than `MOST_POSITIONS` states have one sum.
 
     >>> tally(Rules(2, 3, convention="rows")).total
     197
     """
     if rules.rows > rules.columns:
-        return replace(tally(mirrored(rules), effort, most=most), rules=rules)
-    return _Count(rules, effort, most).run()
+        return replace(tally(mirrored(rules), effort), rules=rules)
+    return _Count(rules, effort).run()
 
 
 class _Count:
     """One count, sum by sum."""
 
-    def __init__(self, rules: Rules, effort: Effort, most: int) -> None:
-        self._rules, self._effort, self._most = rules, effort, most
+    def __init__(self, rules: Rules, effort: Effort) -> None:
+        self._rules, self._effort = rules, effort
         self._board = BitRows(rules)
         self._pace = Pace(effort.progress, "states")
         self._positions = self._largest = 0
@@ -192,9 +192,9 @@ class _Count:
             for position, ways in self._in_time(after, total):
                 for found in self._board.drops(position, exponent):
                     states[found] = states.get(found, 0) + ways
-                if len(states) > self._most:
+                if len(states) > MOST_POSITIONS:
                     raise ResourceError(
-                        f"{self._rules}: more than {self._most:,} positions have the sum "
+                        f"{self._rules}: more than {MOST_POSITIONS:,} positions have the sum "
                         f"{2 * (total + exponent)}, too many to count sequences: choose a smaller board"
                     )
 
