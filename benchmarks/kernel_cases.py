@@ -796,7 +796,7 @@ class DenseLayers:
 
     def case(self, kind: Step) -> Case:
         """One step of the layer, after the steps before it."""
-        afters, states = (self._layer(kind) for kind in ("afterstates", "states"))
+        afters, states = self._layer(), self._layer()
         steps = list(whole_steps(self.backend.steps, self.game.spawn_exponents, self.total))
         for one in itertools.takewhile(lambda one: one.kind is not kind, steps):
             self._do(one, afters, states)
@@ -816,7 +816,7 @@ class DenseLayers:
     def window_case(self) -> Case:
         """Add a window of what columns win, half of the sums of left halves, to states that rows win."""
         bits = self.backend
-        afters, states = (self._layer(kind) for kind in ("afterstates", "states"))
+        afters, states = self._layer(), self._layer()
         self._do(next(whole_steps(bits.steps, self.game.spawn_exponents, self.total)), afters, states)
         columns = bits.by_left(self.total)
         first, second = columns.cut(columns.size // 2 + columns.largest())
@@ -833,8 +833,8 @@ class DenseLayers:
 
         return Case(run, lambda: [afters.words], lambda: np.copyto(afters.words, before))
 
-    def _layer(self, kind: Any) -> Any:
-        layer = self.backend.layer(Source(kind, self.total))
+    def _layer(self) -> Any:
+        layer = self.backend.layer(Source(self.total))
         _buffer(layer)[-len(layer.data) :] = 0  # bits that no kernel writes are in the signature, too
         return layer
 

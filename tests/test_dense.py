@@ -297,7 +297,7 @@ def test_a_checkpoint_has_the_bytes_that_are_asked_for(tmp_path, monkeypatch):
     def save(self: InMemory, total: int) -> str:
         checksum = real(self, total)
         file = layers.states_path(self._folder, total, self.layout)
-        sizes.append((self.bytes_to_save(total), file.stat().st_size))
+        sizes.append((self.layer(total).nbytes, file.stat().st_size))
         return checksum
 
     monkeypatch.setattr(InMemory, "save", save)
