@@ -239,6 +239,11 @@ def test_searches_back_find_sequences(size: str) -> None:
         assert replay(verdict.rules, verdict.moves)[-1] == verdict.position
 
 
+def test_the_reason_names_the_construction_of_the_moves():
+    reasons = [checkerboard("2x3", drops="2,4", deterministic=fixed).reason for fixed in (False, True)]
+    assert [reason.split(":")[0] for reason in reasons] == ["4s are dropped", "two rows or columns"]
+
+
 @pytest.mark.parametrize(
     ("size", "drops", "most"),
     [((1, 4), (1,), 3), ((1, 4), (1, 2), 3), ((2, 2), (1,), 3), ((2, 2), (1, 2), 3), ((2, 3), (1,), 2)],

@@ -239,7 +239,7 @@ def theorem(rules: Rules, colouring: int) -> str:
 
 def _construction(rules: Rules) -> str:
     """Return what the construction of the moves is called."""
-    if rules.drops == (1, 2):
+    if rules.drops == (1, 2) and rules.convention is None:
         return "4s are dropped: row by row, with one drop a cell"
     short = min(rules.rows, rules.columns)
     if short == 1:
