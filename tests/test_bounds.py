@@ -299,10 +299,10 @@ def test_limits_whose_tables_do_not_fit_are_passed_over(monkeypatch):
     real = _Bench._value
     high = {trial.limits for trial in every.path[2:]}
 
-    def value(bench, limits):
-        if limits in high:
+    def value(bench, within):
+        if within.limits in high:
             raise ResourceError("too large")
-        return real(bench, limits)
+        return real(bench, within)
 
     monkeypatch.setattr(_Bench, "_value", value)
     found = search_limits(game, 10_000)

@@ -15,12 +15,13 @@ from tilebase import Game, Objective, formation, open_table, solve, verify_table
 from tilebase.cluster.runs import Run
 from tilebase.errors import CorruptError, ResourceError, UsageError
 from tilebase.files import keys as key_files
-from tilebase.files.keys import Reachable, encode
+from tilebase.files.keys import encode
 from tilebase.files.run import Query, RunFolder
 from tilebase.files.solved import StoredValues
 from tilebase.objectives.encoding import as_floats, summarise
 from tilebase.objectives.types import TYPES
 from tilebase.sparse import backward, forward, maps, sizes, windows
+from tilebase.sparse.recount import Reachable
 from windows import keep_one_layer_above
 
 SMALL = Game("2x2", 32)

@@ -229,13 +229,13 @@ def loss_text(loss: float, unit: Unit, of: float) -> str:
     return f"{power(100 * number, NEAR)} %" if number < SMALL else _percent(number, number, NEAR)
 
 
-def less_text(loss: float, unit: Unit, of: float) -> str:
+def less_text(loss: float, unit: Unit, of: float, minus: str = "-") -> str:
     """Return a loss with a minus sign, for the side of a value.
 
     A negligible one has no sign, and 0 no text.
     """
     text = loss_text(loss, unit, of)
-    return {"0": "", "≈ 0": text}.get(text, f"-{text}")
+    return {"0": "", "≈ 0": text}.get(text, minus + text)
 
 
 def is_mistake(loss: float, of: float) -> bool:
