@@ -69,6 +69,11 @@ def test_each_change_alters_one_line_and_still_compiles() -> None:
         assert differing == [change.number - 1]
 
 
+def test_every_operator_of_the_program_is_known() -> None:
+    sources = (Path(__file__).parents[1] / "src").rglob("*.py")
+    assert sum(len(changes_in(str(file), file.read_text("utf-8"))) for file in sources) > 10_000
+
+
 def test_an_edit_elsewhere_exchanges_no_other_change_of_the_sample() -> None:
     edited = SOURCE.replace("LIMIT = 5", "# new\nLIMIT = 50")
     drawn = {

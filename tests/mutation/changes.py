@@ -14,6 +14,7 @@ from dataclasses import dataclass
 OPERATORS: dict[type[ast.AST], tuple[str, tuple[str, ...]]] = {
     ast.Add: ("+", ("-",)), ast.Sub: ("-", ("+",)), ast.Mult: ("*", ("//",)), ast.Div: ("/", ("*",)),
     ast.FloorDiv: ("//", ("*",)), ast.Mod: ("%", ("//",)), ast.Pow: ("**", ("*",)),
+    ast.MatMult: ("@", ("*",)),
     ast.LShift: ("<<", (">>",)), ast.RShift: (">>", ("<<",)),
     ast.BitAnd: ("&", ("|",)), ast.BitOr: ("|", ("&", "^")), ast.BitXor: ("^", ("|",)),
     ast.And: ("and", ("or",)), ast.Or: ("or", ("and",)),
