@@ -12,7 +12,9 @@ from conformance.queries import assert_equal
 from tilebase.cluster.runs import Run
 from tilebase.costs import estimate, passes
 from tilebase.costs.passes import counting_all
-from tilebase.dense import reached
+from tilebase.dense import reached, sizes
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.reached import count_plan
 from tilebase.errors import CorruptError, ResourceError, StorageError
 from tilebase.files import places
 from tilebase.files.run import verify_run
@@ -20,6 +22,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.numbers import enough_text
 from tilebase.questions import count as counting
 from tilebase.questions.count import count
+from tilebase.runtime import progress
 from tilebase.runtime.resources import Allowance
 
 GAMES = [Game("3x4", 16), Game("4x4", 8), Game("2x5", 16), Game("2x4", 64, start="empty")]
@@ -88,6 +91,24 @@ def test_the_memory_that_is_named_is_enough():
     with pytest.raises(ResourceError, match=f"needs {enough_text(least)} of memory, and 420 MB"):
         count(game, space="all", memory=420 * 10**6, threads=2, anyway=True)
     assert count(game, space="all", memory=least, threads=2, up_to=40).total("states") > 0
+
+
+def test_a_plan_takes_no_more_memory_than_there_is():
+    index = PerfectIndex(Game("3x4", 64))
+    least = count_plan(index, Allowance(memory=0, threads=2))[0].whole_bytes
+    for memory in range(least, 4 * least, least // 16):
+        assert count_plan(index, Allowance(memory=memory, threads=2))[0].whole_bytes <= memory
+
+
+def test_the_progress_of_a_count_ends_with_all_boards(monkeypatch):
+    monkeypatch.setattr(progress, "OFTEN", 0.0)
+    monkeypatch.setattr(sizes, "JOB_BOARDS", 1 << 10)
+    told = []
+    count(Game("3x3", 64), space="all", progress=told.append)
+    shares = [one.fraction for one in told]
+    assert shares == sorted(shares)
+    assert (shares[0] < 0.01, shares[-1], len(shares) > 100) == (True, 1.0, True)
+    assert told[-1].positions == 6**9
 
 
 @pytest.mark.parametrize("begun", ["all", "reachable"])

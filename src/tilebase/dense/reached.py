@@ -342,14 +342,12 @@ class CountPass:
         return {total: np.array(sorted(images), dtype=np.uint8) for total, images in found.items()}
 
     def run(self) -> CountResult:
-        """Count the layers; continue after the last one in the folder."""
-        journal, first, end = self._folder.journal, first_sum(self.game), self._up_to
-        lines = journal.read()
-        done = bool(lines) and bool(lines[-1].get("complete"))
-        lines = count_lines(lines, self.game, journal.path)
+        """Count the layers; continue after the last one in the folder, where some are missing."""
+        journal, end, done = self._folder.journal, self._up_to, False
         end = MOST_SUM if end is None else end
-        had = lines[-1]["sum"] if lines else first - 2
-        for line in [] if done or had >= end else lines[-2:]:
+        lines = count_lines(journal.read(), self.game, journal.path)
+        had = lines[-1]["sum"] if lines else first_sum(self.game) - 2
+        for line in lines[-2:] if had < end else []:
             if crc := line["files"].get("bits"):
                 self._load(line["sum"], text(crc, "a checksum"))
         self._every = sum(self._sizes.values())
