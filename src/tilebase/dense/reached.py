@@ -352,7 +352,7 @@ class CountPass:
                 self._load(line["sum"], text(crc, "a checksum"))
         self._every = sum(self._sizes.values())
         self._had = sum(n for s, n in self._sizes.items() if s <= had)
-        self._pace.start(min(self._had / self._every, 1.0))
+        self._pace.start(self._had / self._every)
         while not done and had + 2 <= end:
             total = had = had + 2
             lines.append(self._layer(total))
