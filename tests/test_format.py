@@ -397,6 +397,7 @@ def test_every_cell_of_a_key_is_checked():
     """A board of another sum, or with x beside all masks is not taken from a file."""
     for game, good, bad in (
         (Game("2x2", 32), "2,4/8,2", ["2,4/8,4", "2,4/2,2"]),
+        (Game("3x3", 32), "2,4,8/2,4,8/2,4,2", ["4,4,8/2,4,8/2,4,2", "2,4,8/2,4,8/2,4,4"]),
         (Game("2x3", 32, masks="x../..."), "x,2,4/0,0,2", ["2,x,4/0,0,2", "x,2,4/0,x,2", "0,2,4/0,0,2"]),
         (Game("2x3", 32, unmergeable=[0]), "2,x,4/0,0,2", ["0,2,4/0,0,2", "2,x,4/x,0,2"]),
         (Game("2x3", 32, limits="4,4,4/4,4,4"), "4,4,4/2,0,0", ["8,4,2/0,0,0"]),

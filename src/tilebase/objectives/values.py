@@ -474,6 +474,4 @@ def _interval_text(value: Interval, unit: Unit) -> str:
     if alike == short_number(value.high, unit, NEAR):
         return alike
     low, high = short_number(value.low, unit, DOWN), short_number(value.high, unit, UP)
-    if low.endswith(" %") and high.endswith(" %"):
-        low = low.removesuffix(" %")
-    return f"{low} to {high}"
+    return f"{low.removesuffix(' %') if high.endswith(' %') else low} to {high}"
