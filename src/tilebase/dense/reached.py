@@ -296,7 +296,8 @@ class CountPass:
     """
 
     def __init__(self, folder: RunFolder, run: Run, up_to: int | None = None) -> None:
-        self.game, self._folder, self._up_to = folder.query.game, folder, up_to
+        self.game, self._folder = folder.query.game, folder
+        self._last = MOST_SUM if up_to is None else up_to
         check_counted(self.game)
         self._played = game_until(self.game, up_to)
         index = PerfectIndex(self._played)
@@ -343,18 +344,17 @@ class CountPass:
 
     def run(self) -> CountResult:
         """Count the layers; continue after the last one in the folder, where some are missing."""
-        journal, end, done = self._folder.journal, self._up_to, False
-        end = MOST_SUM if end is None else end
+        journal, done = self._folder.journal, False
         lines = count_lines(journal.read(), self.game, journal.path)
-        had = lines[-1]["sum"] if lines else first_sum(self.game) - 2
-        for line in lines[-2:] if had < end else []:
+        total = lines[-1]["sum"] if lines else first_sum(self.game) - 2
+        for line in lines[-2:] if total < self._last else []:
             if crc := line["files"].get("bits"):
                 self._load(line["sum"], text(crc, "a checksum"))
         self._every = sum(self._sizes.values())
-        self._had = sum(n for s, n in self._sizes.items() if s <= had)
+        self._had = sum(n for s, n in self._sizes.items() if s <= total)
         self._pace.start(self._had / self._every)
-        while not done and had + 2 <= end:
-            total = had = had + 2
+        while not done and total + 2 <= self._last:
+            total += 2
             lines.append(self._layer(total))
             self._had += self._sizes.get(total, 0)
             if total >= max(self._starts) and not any(sum(line["afterstates"]) for line in lines[-2:]):
@@ -364,7 +364,8 @@ class CountPass:
             self._pace.report(lines[-1]["sum"], "done", self._every, 1.0)
         if done:
             self._layers.release_below(MOST_SUM)
-        return counts_of(self.game, False, [one for one in lines if one["sum"] <= end], complete=done)
+        lines = [line for line in lines if line["sum"] <= self._last]
+        return counts_of(self.game, False, lines, complete=done)
 
     def _load(self, total: int, crc: str) -> None:
         """Take up a layer from which the pass continues.  Raises `CorruptError`."""

@@ -137,12 +137,12 @@ def count(
 
 def _faster(game: Game, run: Run, up_to: int | None) -> str:
     """Return over which boards counting takes less time."""
-    from tilebase.costs.passes import (  # the other engine is loaded if it is asked
-        counted_sooner,
-        counting_all,
-    )
+    # The other engine is loaded if it is asked.
+    from tilebase.costs.passes import counted_sooner, counting_all
 
     reachable = estimate_of("reachable", run)(game, up_to=up_to)
+    if not counted_sooner(game, run, reachable, up_to):
+        return "reachable"
 
     def every() -> Estimate:
         found = counting_all(game, run, up_to=up_to)
@@ -150,9 +150,7 @@ def _faster(game: Game, run: Run, up_to: int | None) -> str:
             raise ResourceError("; ".join(few.values()))
         return found
 
-    return (
-        faster("counting", reachable, every) if counted_sooner(game, run, reachable, up_to) else "reachable"
-    )
+    return faster("counting", reachable, every)
 
 
 def _lines_in(folder: Path) -> list[dict[str, Any]]:

@@ -291,7 +291,7 @@ class _Pass:
         states: Callable[[ExactLayer], None] | None,
         pace: Pace,
     ) -> ExactSolution:
-        """Solve all layers, which have so many afterstates, and the start."""
+        """Solve all layers, of `every` afterstates together, and the start."""
         game, done = self.game, 0
         state_sums = set[int]() if states is None else self._state_sums()
         starts, most = {game.sum(board) for board, _ in game.starts()}, 1 << max(game.spawn_exponents)
