@@ -6,6 +6,7 @@ import json
 import shlex
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from math import exp, inf, log, sqrt
 from pathlib import Path
@@ -348,3 +349,20 @@ def test_a_refusal_names_what_can_be_asked(refused, named, capsys, folder):
         printed = capsys.readouterr().out
         assert status == 0 or "undecided" in printed, words
         assert not long or "refuses" not in printed, words
+
+
+def test_boards_are_found_in_bits_where_that_is_quicker() -> None:
+    game = Game("4x4", 512, limits="256,128,16,8/64,32,32,8/8,8,8,8/8,8,8,8", pattern="lemma1")
+    lower, machine = parse_objectives("lower:uint32"), Allowance(memory=8 << 30, threads=2)
+    found, table = (solving(game, lower, machine, table=kept) for kept in (False, True))
+    one_by_one = solving(game, lower, machine, table=None)
+    assert (found.marked, table.marked, one_by_one.marked) == (True, False, False)
+    assert one_by_one.seconds - found.seconds > 0.6 * counting(game, machine).seconds
+    # Pairs are entered in bits again, so that few are better.
+    little = replace(machine, disk=1_500_000_000)
+    apart = [solving(game, lower, little, table=table).apart for table in (None, False)]
+    assert 0 < apart[0] < apart[1]
+    symmetric = game.changed(limits="256,128,16,8/128,32,8,8/16,8,8,8/8,8,8,8", pattern=None)
+    for other in (symmetric, game.changed(horizon=500), Game("3x3", 64, limits=32)):
+        assert not solving(other, lower, machine, table=False).marked
+    assert not solving(game, lower, replace(machine, memory=1 << 30), table=False).marked

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,9 @@ import numpy as np
 import pytest
 
 from stored import contents, flip_at
-from tilebase import Game, Progress, Solution, solve, verify_table
+from tilebase import Game, Progress, Solution, count, solve, verify_table
 from tilebase.costs.reachable import pairs_kept
+from tilebase.errors import WrongGameError
 from tilebase.files import places
 from tilebase.files.run import verify_run
 
@@ -113,3 +116,57 @@ def test_pairs_are_as_near_as_the_disk_allows() -> None:
     for apart, kept in (pairs_kept(layers, most) for most in (100, 200, 300)):
         between = apart - 2
         assert kept == sum(at % apart < 2 for at in range(1000)) + between
+
+
+# -- boards found in bits ------------------------------------------------------------------------------
+
+LIMITED = [
+    Game("2x4", 64, limits="32,32,16,8/16,16,8,8"),
+    Game("3x3", 64, limits="32,16,8/16,16,8/8,8,8", pattern="lemma1", start="empty"),
+    Game("3x3", 32, limits="16,16,8/16,8,8/8,4,8", spawn=1),
+    Game("2x4", 64, limits="32,32,16,8/16,16,8,8", walls=[5], pattern="two"),
+]
+
+
+@pytest.fixture
+def reached() -> Iterator[list[Solution]]:
+    """The solutions of these games on boards that are reached one by one; from then on bits find them."""
+    with pytest.MonkeyPatch.context() as patch:
+        found = [solve(game, "win,lower") for game in LIMITED]
+        patch.setattr("tilebase.costs.passes.marking_seconds", lambda *_: (1.0, 1.0))
+        yield found
+
+
+def test_boards_found_in_bits_have_the_same_values(tmp_path: Path, reached: list[Solution]) -> None:
+    for at, game in enumerate(LIMITED):
+        for disk in (None, 60_000):
+            path = tmp_path / f"{at}-{disk}"
+            found = solve(game, "win,lower", folder=path, disk=disk, anyway=True)
+            assert (found.value, found.layers) == (reached[at].value, reached[at].layers)
+            assert verify_run(path).sound
+            first = (path / places.COUNTS).read_text().splitlines()[0]
+            assert '"marked":true' in first
+            assert at > 2 or ('"apart":0' in first) == (disk is None)
+
+
+@pytest.mark.parametrize(("step", "which"), [("write", 30), ("write", 70), ("recount", 2), ("solve", 3)])
+def test_a_run_with_bits_goes_on_after_a_stop(tmp_path, reached, step, which) -> None:
+    game, left = LIMITED[0], which
+
+    def stop(progress: Progress) -> None:
+        nonlocal left
+        left -= progress.step == step
+        if not left:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve(game, "win,lower", folder=tmp_path, disk=100_000, anyway=True, progress=stop)
+    assert verify_run(tmp_path).sound
+    (tmp_path / places.bits(2)).write_bytes(b"left by a process that was killed")
+    refusal = "found in bits to be solved, without counts of states: choose another folder"
+    for ask in (partial(count, keep="afterstates", folder=tmp_path), partial(solve, table=tmp_path)):
+        with pytest.raises(WrongGameError, match=refusal):
+            ask(game)
+    found = solve(game, "win,lower", folder=tmp_path, anyway=True)
+    assert (found.value, found.layers[0][-1]) == (reached[0].value, reached[0].layers[0][-1])
+    assert not list(tmp_path.glob("afterstates/*.bits"))

@@ -125,6 +125,23 @@ def _mark(h, half, pattern, out):
     return found
 
 
+@scalar
+def _change(h, units, outer, inner, pattern, won, words, at, known, scratch):
+    """Let boards of a matrix that `_mark` finds be won or not; `at` and `known` are those of its rows."""
+    rows_marked, columns_marked, g = scratch.second_row, scratch.first_row, units - h
+    rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
+    if _mark(h, outer, pattern, rows_marked[: words_of(rows)]) and _mark(
+        g, inner, pattern, columns_marked[: words_of(columns)]
+    ):
+        for row in range(rows):
+            if rows_marked[row >> 6] >> np.uint64(row & 63) & U1:
+                for k in range(words_of(known[row])):
+                    if won:
+                        words[at[row] + k] |= columns_marked[k]
+                    else:
+                        words[at[row] + k] &= ~columns_marked[k]
+
+
 @kernel()
 def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, afters, scratch):
     """Write the afterstates of some matrices to a layer: won if all spawns leave a state that is won.
@@ -138,7 +155,6 @@ def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, 
     """
     transposed, found, here = scratch.transposed, scratch.made, scratch.transposed
     at, bits, to, known = scratch.at, scratch.bits, scratch.to, scratch.known
-    columns_marked, rows_marked = scratch.first_row, scratch.second_row
     middle, onward = middle_of(units, mirrors.parts), len(scratch.spare) > 0
     for h in sums:
         if h > middle_of(units, mirrors.halves):
@@ -181,18 +197,23 @@ def fold_spawns(sums, units, outer, inner, mirrors, patterns, ups, first, last, 
         if last:
             # Boards without an empty cell are lost, and those that hold a pattern are won.
             for pattern in range(-1, patterns):
-                if _mark(h, outer, pattern, rows_marked[:high]) and _mark(
-                    g, inner, pattern, columns_marked[:wide]
-                ):
-                    for row in range(rows):
-                        if rows_marked[row >> 6] >> np.uint64(row & 63) & U1:
-                            for k in range(words_of(known[row])):
-                                if pattern < 0:
-                                    here[row * wide + k] &= ~columns_marked[k]
-                                else:
-                                    here[row * wide + k] |= columns_marked[k]
+                _change(h, units, outer, inner, pattern, pattern >= 0, here, to, known, scratch)
         for row in range(rows):
             copy_bits(afters.words, at[row], here, row * wide, known[row])
+
+
+@kernel()
+def leave_out(sums, units, outer, inner, mirrors, patterns, layer, scratch):
+    """Remove the boards that hold a pattern from some matrices of a whole layer."""
+    for h in sums:
+        if h <= last_of(units, mirrors.halves, mirrors):
+            find_rows(h, outer, layer, scratch.at)
+            last = last_of(units, mirrors.parts, mirrors)
+            count_columns(h, outer, units - h, inner, last, scratch.known)
+            for pattern in range(patterns):
+                _change(
+                    h, units, outer, inner, pattern, False, layer.words, scratch.at, scratch.known, scratch
+                )
 
 
 # -- the player: the best slide ------------------------------------------------------------------

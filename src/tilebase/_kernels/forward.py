@@ -111,7 +111,13 @@ def _takes_batch(target):
 
 @scalar
 def spawn_states(key, code, rules, out, n):
-    """Append the states that spawns of a tile make of an afterstate, from its lowest free cell up."""
+    """Append the states that spawns of a tile make of an afterstate, from its lowest free cell up.
+
+    Without a tile, of code 0, that is the board itself.
+    """
+    if not code:
+        out[n] = key
+        return n + 1
     free = free_cells(key, rules.low_bits, rules.fold)
     while free:
         lowest = free & (~free + U1)
@@ -125,7 +131,8 @@ def spawn_states(key, code, rules, out, n):
 def spawn_map(keys, position, exponent, rules, target, scratch):
     """Put a tile on every empty cell of the afterstates from `position` on; mark the states reached.
 
-    Returns the position to continue from: ``len(keys)``, or less if the arena is full.
+    With the exponent 0, the boards themselves are marked, or the least of their images.  Returns the position
+    to continue from: ``len(keys)``, or less if the arena is full.
     """
     states = scratch.states
     code = np.uint64(exponent)
@@ -133,7 +140,7 @@ def spawn_map(keys, position, exponent, rules, target, scratch):
         if not _takes_batch(target):
             break
         # Where lines say how boards slide, a spawn adds to the numbers of the half boards: no state is made.
-        if len(target.ranking.cells):
+        if code and len(target.ranking.cells):
             m = U0
             while position < len(keys) and m <= np.uint64(MOST_SPAWNED):
                 m = spawn_words(keys[position], exponent, rules, target.ranking, scratch.ranks, m)

@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 
 from tilebase._kernels.arguments import Array
-from tilebase._kernels.dense import Half
+from tilebase._kernels.dense import Half, class_with
 from tilebase._kernels.halves import ENDS, MOVED, NUMBER
 from tilebase._kernels.jit import WORDS, N, kernel, linked, scalar
 from tilebase._kernels.matrices import (
@@ -30,7 +30,7 @@ from tilebase._kernels.matrices import (
     word_of,
     words_of,
 )
-from tilebase._kernels.scalar import U0, U1, ones
+from tilebase._kernels.scalar import U0, U1, ones, trailing_zeros
 
 
 @linked(types.void, N, N, Half, Half, Mirrors, WORDS, WORDS, MatrixScratch, optional=True)
@@ -112,6 +112,54 @@ def or_results(h, units, outer, inner, mirrors, source, out, scratch):
         for slot in range(every):
             to[slot] = target[slot] * wide
         transpose(spare, columns, out, True, scratch)
+
+
+# -- listing -------------------------------------------------------------------------------------
+
+
+@scalar
+def _write_keys(h, half, parts, out):
+    """Write the keys of the halves with the sum h; ``parts[p][g]`` is that of filling g of the p-th part."""
+    first, second = half.first, half.second
+    n = 0
+    for kx in range(len(first.sums)):
+        ky = class_with(second, h - first.sums[kx])
+        if ky >= 0:
+            for g in range(first.starts[kx], first.starts[kx + 1]):
+                for k in range(second.starts[ky], second.starts[ky + 1]):
+                    out[n] = parts[0][g] | parts[1][k]
+                    n += 1
+
+
+@kernel()
+def list_keys(sums, units, outer, inner, mirrors, layer, parts, at, begin, lists, scratch, out):
+    """List boards of some matrices of a whole layer, if they or their images are stored, row by row.
+
+    The matrix of ``sums[at]`` is first, from its row `begin` on.  Returns how many boards, and where to go
+    on.  Until `out` has no memory for another row, all rows are listed.  ``parts[side][p][g]`` are keys of
+    fillings, `lists` is memory for a key of each half board with one sum, twice.
+    """
+    n, row_keys, column_keys = 0, lists[0], lists[1]
+    while at < len(sums):
+        h, g = sums[at], units - sums[at]
+        rows = outer.begins[h + 1] - outer.begins[h] if h <= middle_of(units, mirrors.halves) else 0
+        if rows:
+            find_rows(h, outer, layer, scratch.at)
+            count_columns(h, outer, g, inner, middle_of(units, mirrors.parts), scratch.known)
+            _write_keys(h, outer, parts[0], row_keys)
+            _write_keys(g, inner, parts[1], column_keys)
+        for row in range(begin, rows):
+            known, key = scratch.known[row], row_keys[row]
+            if n + known > len(out):
+                return n, at, row
+            for k in range(words_of(known)):
+                word = word_of(layer.words, scratch.at[row], k, known)
+                while word:
+                    out[n] = key | column_keys[np.uint64(64 * k) + trailing_zeros(word)]
+                    n += 1
+                    word &= word - U1
+        at, begin = at + 1, 0
+    return n, at, begin
 
 
 # -- counting ------------------------------------------------------------------------------------

@@ -144,7 +144,7 @@ def values(
         rows = solving(
             question, objectives, within if kept.above is None else "reachable",
             replace(run.allowed(), disk=parse_bytes(how.disk, "disk")),
-            keep=kept.table is not None and kept.above is None, down_to=how.down_to, folder=folder,
+            keep=kept.table is not None if kept.above is None else None, down_to=how.down_to, folder=folder,
             cluster=how.cluster,
         )  # fmt: skip
         more = _recorded(question, objectives) + _sooner(question, objectives)

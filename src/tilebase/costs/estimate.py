@@ -64,6 +64,8 @@ class Estimate:
         0.
     apart:
         The first two of every `apart` layers stay on disk, and the others are counted twice; 0 if all stay.
+    marked:
+        Whether the boards that are solved are found in bits of all boards.
     upper:
         Whether positions, seconds and memory are those at most, as where nobody knows what an agent meets, or
         which of the boards follow a single one.
@@ -86,6 +88,7 @@ class Estimate:
     upper: bool = False
     peak: int = 0
     apart: int = 0
+    marked: bool = False
     bits_memory: int = 0
 
     @property

@@ -50,6 +50,8 @@ TIMES = 0.7
 LAYER_SECONDS, COUNTED_SECONDS = 0.0045, 0.007
 """CPU seconds for a layer of bits of any size, and what a pass that counts adds: 3x3 to 1024 has 1,536
 layers, and took 7.8 and 16 s."""
+WORTH_MARKING = 120.0
+"""Seconds of counting from which on the boards that are solved may be found in bits."""
 COMPILING = 19.0
 """CPU seconds to compile them, where the fixed rates were measured."""
 
@@ -169,6 +171,31 @@ def counting_all(game: Game, allowed: Allowance, *, up_to: int | None = None) ->
         "counting over all boards of", game, plan.boards, plan.boards, "boards", takes, allowed.threads,
         least.whole_bytes, plan.disk_bytes, moved=plan.moved_bytes, peak=min(plan.whole_bytes, plan.memory),
     )  # fmt: skip
+
+
+def marking_seconds(
+    game: Game, allowed: Allowance, counting: float, afterstates: float
+) -> tuple[float, float] | None:
+    """Return how long it takes to find the reachable boards in bits, and to list so many afterstates.
+
+    None where `counting` takes few or fewer seconds, or bits do not fit or do not know the rules
+    (`dense.reached.Marks`).
+    """
+    every = TIMES * pass_seconds(sum(boards_by_sum(game).values()), allowed.cores, bits=True)
+    ends = game.goal_sum is not None or game.horizon is not None
+    if counting < max(WORTH_MARKING, every) or len(symmetries(game)) > 1 or game.unmergeable or ends:
+        return None
+    from tilebase.dense.reached import count_plan  # only this needs its kernels
+
+    given = replace(allowed, memory=allowed.memory // 2)
+    try:
+        plan, _ = count_plan(planned_index(game), given)
+    except (ResourceError, UsageError):
+        return None
+    takes = TIMES * plan_seconds(plan, given) + COUNTED_SECONDS * plan.layers
+    if plan.whole_bytes > given.memory or takes > counting:
+        return None
+    return takes, float(seconds("enter", afterstates)) / of_cores(allowed.cores)
 
 
 def seconds_here(game: Game, objective: Objective, *, most: float) -> float:

@@ -32,6 +32,7 @@ RATES = {
     "solve": 2.6e-8,  # a spawn after an afterstate, folded into its value
     "pass": 1 / 35e6,  # a board of a pass over all boards, with values
     "bits": 1 / 800e6,  # a board of such a pass that is worked out, with Boolean values as bits
+    "enter": 2.9e-8,  # an afterstate that such a pass has found, listed and written
     "search": 1.4e-6,  # an afterstate that a search for forced wins opens
     "evaluate": 6.3e-8,  # a spawn after an afterstate, under a policy
     "read": 3e-8,  # a value of a table

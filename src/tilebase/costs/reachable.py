@@ -173,12 +173,13 @@ def solving(
     allowed: Allowance,
     *,
     down_to: int | None = None,
-    table: bool,
+    table: bool | None,
     shared: bool = False,
 ) -> Estimate:
     """Return the estimate for counting and solving, with the memory that both are expected to need.
 
-    Workers (`shared`) keep both layers above in memory; one process does where they fit.
+    Workers (`shared`) keep both layers above in memory; one process does where they fit.  A `table` of None
+    leaves boards out.  Without one, boards are found in bits where that is quicker.
     """
     before, layers = counting(game, allowed, keep="afterstates"), layers_of(game)
     solved = layers.sums >= (down_to or 0)
@@ -192,15 +193,23 @@ def solving(
     # Where they do not fit, pairs of layers are kept, and the others are counted once more.
     most_disk = math.inf if allowed.disk is None else allowed.disk
     apart, kept = pairs_kept(layers.afterstates, (most_disk - values) / KEY_BYTES)
+    marking = None
+    if table is False and not shared:
+        from tilebase.costs.passes import marking_seconds  # the other engine is loaded if it is asked
+
+        marking = marking_seconds(game, allowed, before.seconds, float(layers.afterstates.sum()))
+    if marking and apart:
+        apart, kept = pairs_kept(layers.afterstates, 0)  # each pair is entered in bits again
+    find, enter = marking or (before.seconds, 0.0)
     return replace(
         before,
         task="solving",
-        seconds=(2 if apart else 1) * before.seconds
-        + solve_seconds(game, objectives, down_to, allowed.cores),
+        seconds=(2 if apart else 1) * find + enter + solve_seconds(game, objectives, down_to, allowed.cores),
         memory=max(before.memory, most if shared else least),
         peak=max(before.peak, min(most, allowed.memory)),
         disk=KEY_BYTES * kept + values,
         apart=apart,
+        marked=marking is not None,
     )
 
 

@@ -55,14 +55,19 @@ def expected(
     allowed: Allowance,
     *,
     down_to: int | None = None,
-    keep: bool = False,
+    keep: bool | None = False,
     shared: bool = False,
 ) -> Callable[[Game], Estimate]:
-    """Return the estimate for solving a game on the boards of a space; `keep`: a table is written."""
+    """Return the estimate for solving a game on the boards of a space.
+
+    `keep`: a table is written, or one that leaves boards out with None.
+    """
     if space == "all":
         from tilebase.costs.passes import passing  # the other engine is loaded if it is asked
 
-        return partial(passing, objectives=objectives, allowed=allowed, sums=(down_to or 0, None), keep=keep)
+        return partial(
+            passing, objectives=objectives, allowed=allowed, sums=(down_to or 0, None), keep=bool(keep)
+        )
     return partial(
         reachable.solving, objectives=objectives, allowed=allowed, down_to=down_to, table=keep, shared=shared
     )
@@ -142,7 +147,7 @@ def solving(
     space: str,
     allowed: Allowance,
     *,
-    keep: bool = False,
+    keep: bool | None = False,
     down_to: int | None = None,
     folder: Path | None = None,
     cluster: str | None = None,
@@ -175,7 +180,9 @@ def solving(
         for one in objectives:
             try:
                 check_rules(game)
-                found = passing(game, [one], machine, sums=(down_to or 0, None), keep=keep, thorough=True)
+                found = passing(
+                    game, [one], machine, sums=(down_to or 0, None), keep=bool(keep), thorough=True
+                )
             except ResourceError as error:
                 rows.append(_impossible(game, _all(one), _named(allowed), str(error)))
             except UsageError:

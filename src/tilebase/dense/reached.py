@@ -1,4 +1,4 @@
-"""Counting reachable states in bits: a pass over all boards from the smallest sum to the largest.
+"""The boards that play reaches, in bits: a pass over all boards from the smallest sum to the largest.
 
     R[s] = start states of s, and what spawns make of A[s - 2], A[s - 4]     states
     A[s] = what slides make of R[s]                                          afterstates
@@ -6,16 +6,19 @@
 Layers are those of `dense.windows`, and the same steps make them, with spawns that lead to larger sums and
 slides that lead on: one layer is in memory, the two before it are in files.  Rotations and reflections are
 counted by the lemma of Burnside: there are as many boards up to symmetry as boards on average that a symmetry
-keeps.  Nothing here is shared with the pass over reachable boards (`sparse.forward`), which gives the same.
+keeps.  Nothing in a count is shared with the pass over reachable boards (`sparse.forward`), which gives the
+same.  That pass takes layers from here (`Marks`) where they are to be solved and have no symmetries.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,17 +28,19 @@ from tilebase._kernels import bits, matrices, reached
 from tilebase._kernels.dense import Half
 from tilebase.cluster.runs import Run
 from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
-from tilebase.dense.backends.bits import WORD, BitLayer, Bits, Job, paired, successors
+from tilebase.dense.backends.bits import WORD, BitLayer, Bits, Job, paired, scratch, successors
 from tilebase.dense.index import Part, PerfectIndex
 from tilebase.dense.layers import RawLayer
 from tilebase.dense.plan import FILES, Plan
 from tilebase.dense.sizes import Words, check_index
+from tilebase.dense.steps import Source
 from tilebase.dense.tables import DenseRules, classes_of
 from tilebase.dense.windows import InWindows
 from tilebase.dense.workspace import Shares
 from tilebase.errors import CorruptError, ResourceError, UsageError
 from tilebase.files import places
-from tilebase.files.run import MOST_SUM, RunFolder, count_lines, first_sum
+from tilebase.files.keys import StoredLayer, Take
+from tilebase.files.run import MOST_SUM, RunFolder, count_lines, first_sum, layers_before
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.encoding import make_backup
@@ -56,6 +61,8 @@ PIECE = 1 << 18
 """Symmetric boards that are looked up at once, about."""
 SEEN_BYTES = 16
 """Of each half board, what is known of it, about (`Seen`)."""
+KEYS = 1 << 18
+"""Keys that are listed at a time, about."""
 
 
 class Reached(Bits):
@@ -66,9 +73,22 @@ class Reached(Bits):
     def __init__(self, rules: DenseRules, pool: Pool, words: Words, window: int) -> None:
         reached.or_results.want()
         super().__init__(rules, pool, words, window)
-        self._wide = words.row
-        (top, bottom), (a, b, c, d) = rules.rows, rules.index.parts
-        self._seen = seen(rules.game, top, (a, b), inner=False), seen(rules.game, bottom, (c, d), inner=True)
+        self._words = words
+
+    @cached_property
+    def _seen(self) -> tuple[reached.Seen, reached.Seen]:
+        """What half boards tell of boards: of the outer ones, and of the inner ones."""
+        game, (top, bottom), (a, b, c, d) = self._rules.game, self._rules.rows, self._rules.index.parts
+        return seen(game, top, (a, b), inner=False), seen(game, bottom, (c, d), inner=True)
+
+    @cached_property
+    def _part_keys(self) -> list[Array]:
+        """By part, the keys of its fillings."""
+        game = self._rules.game
+        return [
+            (part.fillings.astype(np.uint64) << shifts(game)[list(part.cells)]).sum(axis=1, dtype=np.uint64)
+            for part in self._rules.index.parts
+        ]
 
     def exponents(self, total: int) -> list[int]:
         """Return the exponents whose spawns lead to states of a sum, the largest first."""
@@ -98,7 +118,7 @@ class Reached(Bits):
 
         def count(thread: int) -> Array:
             found = np.zeros((3, exponents), dtype=np.int64)
-            marks = np.empty((exponents * (lines + 1) + lines + 2) * self._wide, dtype=WORD)
+            marks = np.empty((exponents * (lines + 1) + lines + 2) * self._words.row, dtype=WORD)
             mine = sums[thread :: len(self._scratch)]
             reached.count_kinds(
                 mine, units, outer, inner, mirrors, rows, columns, words, marks, self._scratch[thread], found
@@ -131,6 +151,38 @@ class Reached(Bits):
         """Add boards to a whole layer."""
         words, places = self._places(layer, boards)
         np.bitwise_or.at(layer.words, words, WORD.type(1) << places.astype(WORD))
+
+    def leave_out_won(self, layer: BitLayer) -> None:
+        """Remove the boards that hold a pattern from a whole layer of afterstates."""
+        if not self._rules.patterns:
+            return
+        (outer, inner), mirrors = self._folded[False], self._mirrors[0]
+
+        def do(job: Array, scratch: matrices.MatrixScratch) -> None:
+            bits.leave_out(
+                job, layer.map.units, outer, inner, mirrors, self._rules.patterns, layer.arrays, scratch
+            )
+
+        self._runner.run(do, layer.map.jobs(), lambda _: None)
+
+    def keys(self, layer: BitLayer, job: Array) -> Array:
+        """Return the keys of the boards in some matrices of a whole layer, or of images of them."""
+        (outer, inner), (a, b, c, d) = self._folded[False], self._part_keys
+        here = scratch(self._words, self._rules.index.parts)
+        lists, found, at, begin = np.empty((2, self._words.halves), dtype=WORD), [], 0, 0
+        while at < len(job):
+            out = np.empty(KEYS + self._words.halves, dtype=WORD)
+            n, at, begin = reached.list_keys(
+                job, layer.map.units, outer, inner, self._mirrors[0], layer.arrays, ((a, b), (c, d)), at,
+                begin, lists, here, out,
+            )  # fmt: skip
+            found.append(out[:n])
+        return np.concatenate(found)
+
+
+def shifts(game: Game) -> Array:
+    """Return for each cell by how many bits its exponent is shifted in a key: the first cell is highest."""
+    return np.arange(game.cells - 1, -1, -1, dtype=np.uint64) * np.uint64(game.bits)
 
 
 # -- which boards are lost, or won by a slide ----------------------------------------------------
@@ -240,7 +292,7 @@ def kinds_of(game: Game, boards: Array) -> Array:
 class Onward(InWindows):
     """Layers of the pass: those of smaller sums are in files.  Two functions see states, then afterstates."""
 
-    def __init__(self, see: tuple[Callable[[BitLayer], None], ...], *arguments: Any) -> None:
+    def __init__(self, see: Sequence[Callable[[BitLayer], None]], *arguments: Any) -> None:
         super().__init__(*arguments)
         self._see, self._above = see, lambda _: False
 
@@ -288,59 +340,136 @@ def game_until(game: Game, up_to: int | None) -> Game:
     return game.changed(goal=1 << unmade if unmade <= max(game.tops) else game.goal, horizon=horizon)
 
 
-class CountPass:
-    """Counts the states of a game in the folder of a run, which this process holds, perhaps `up_to` a sum.
+class Marking(ABC):
+    """The boards that play reaches, found in bits, layer by layer from small sums to large ones.
 
     Raises as `check_index` and `count_plan`, `ResourceError` for too little memory, and `CorruptError` or
     `StorageError`.
+    """
+
+    def __init__(self, game: Game, folder: Path, run: Run) -> None:
+        index = PerfectIndex(game)
+        check_index(index)
+        plan, words = count_plan(index, run)
+        if plan.whole_bytes > run.memory:
+            raise ResourceError(
+                f"to count {game} over all boards needs {enough_text(plan.whole_bytes)} of memory, and "
+                f"{byte_text(run.memory)} may be used: give more, or count the reachable boards"
+            )
+        self._played, self._sizes = game, index.sizes()
+        self._pool = Pool(plan.threads or run.threads)
+        with storage_errors(folder, "use"):
+            make_folder(folder)
+            remove_parts(folder)
+        index = index.mirrored()
+        rules = DenseRules(index, self._pool, merge="", folder=folder if plan.mapped else None)
+        self._bits = Reached(rules, self._pool, words, plan.window)
+        anything = Objective("longest")  # layers have no values
+        self._layers = Onward(
+            (self._spawned, self._slid), self._pool, not plan.waits, self._bits, index, folder, anything,
+            make_backup(game, anything),
+        )  # fmt: skip
+        self._starts = _by_sum(game, (board for board, _ in game.starts()))
+        self._start_afters = _by_sum(game, game.start_afters)
+
+    @abstractmethod
+    def _see(self, layer: BitLayer, *, slid: bool) -> None:
+        """Take the states of a layer, or its afterstates if they are `slid`, while they are in memory."""
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._pool.close()
+
+    def _spawned(self, layer: BitLayer) -> None:
+        """Add the start states to the states of a layer."""
+        if (starts := self._starts.get(layer.total)) is not None:
+            self._bits.add(layer, starts)
+        self._see(layer, slid=False)
+
+    def _slid(self, layer: BitLayer) -> None:
+        """Add those to the afterstates of a layer on which the first tile is spawned."""
+        self._bits.leave_out_won(layer)
+        if (starts := self._start_afters.get(layer.total)) is not None:
+            self._bits.add(layer, starts)
+        self._see(layer, slid=True)
+
+
+def _by_sum(game: Game, boards: Iterable[Cells]) -> dict[int, Array]:
+    """Return boards and their images by their sums, as `Reached.add` takes them."""
+    found: dict[int, set[Cells]] = {}
+    for board in boards:
+        images = {tuple(board[cell] for cell in symmetry) for symmetry in symmetries(game)}
+        found.setdefault(game.sum(board), set()).update(images)
+    return {total: np.array(sorted(images), dtype=np.uint8) for total, images in found.items()}
+
+
+class Marks(Marking):
+    """Makes the layers of a game without symmetries for the pass that solves it, each from those before it.
+
+    Deletes what a killed process has left in the folder.  Raises as `Marking`.
+    """
+
+    def __init__(self, game: Game, folder: Path, run: Run, memory: int) -> None:
+        with storage_errors(folder, "use"):
+            for old in folder.glob("*.bits"):
+                old.unlink()
+        super().__init__(game, folder, replace(run, memory=memory))
+        self._take: Take | None = None
+        self._found = [0, 0]
+
+    def make(
+        self, total: int, sources: Mapping[int, StoredLayer], take: Take | None, tell: Callable[[float], None]
+    ) -> tuple[int, int]:
+        """Return how many states and afterstates the layer of a sum has.
+
+        `sources` are the afterstates that it follows from, by sum.  `take` is called with functions that
+        list its own; None if nobody wants them.
+        """
+        self._take, self._found = take, [0, 0]
+        for near, source in sources.items():
+            if near not in self._layers.totals:
+                self._enter(near, source)
+        if total in self._sizes:
+            self._layers.solve(total, None, tell)
+        self._layers.release_below(total + 2 - 2 * layers_before(self._played))
+        return self._found[0], self._found[1]
+
+    def _enter(self, total: int, source: StoredLayer) -> None:
+        """Take up a layer that is not in bits."""
+        layer, mask = self._bits.layer(Source(total)), np.uint64((1 << self._played.bits) - 1)
+        layer.fill(False)
+        for job in range(source.jobs):
+            boards = source.read(job)[:, None] >> shifts(self._played) & mask
+            self._bits.add(layer, boards.astype(np.uint8))
+        self._layers.keep(layer)
+
+    def _see(self, layer: BitLayer, *, slid: bool) -> None:
+        self._found[slid] = self._bits.count(layer)
+        if slid and self._take is not None:
+            self._take(partial(self._bits.keys, layer, job) for job in layer.map.jobs())
+
+    def close(self) -> None:
+        """Stop the threads, and delete files."""
+        self._layers.release_below(MOST_SUM)
+        super().close()
+
+
+class CountPass(Marking):
+    """Counts the states of a game in the folder of a run, which this process holds, perhaps `up_to` a sum.
+
+    Raises as `Marking`.
     """
 
     def __init__(self, folder: RunFolder, run: Run, up_to: int | None = None) -> None:
         self.game, self._folder = folder.query.game, folder
         self._last = MOST_SUM if up_to is None else up_to
         check_counted(self.game)
-        self._played = game_until(self.game, up_to)
-        index = PerfectIndex(self._played)
-        check_index(index)
-        plan, words = count_plan(index, run)
-        if plan.whole_bytes > run.memory:
-            raise ResourceError(
-                f"to count {self.game} over all boards needs {enough_text(plan.whole_bytes)} of memory, and "
-                f"{byte_text(run.memory)} may be used: give more, or count the reachable boards"
-            )
-        self._sizes, self._pool = index.sizes(), Pool(plan.threads or run.threads)
-        self._files = folder.path / "afterstates"
-        with storage_errors(self._files, "use"):
-            make_folder(self._files)
-            remove_parts(self._files)
-        large = self._files if plan.mapped else None
-        index = index.mirrored()
-        rules = DenseRules(index, self._pool, merge="", folder=large)
-        self._bits = Reached(rules, self._pool, words, plan.window)
+        super().__init__(game_until(self.game, up_to), folder.path / "afterstates", run)
         classes, whole = classes_of_symmetries(self.game), tuple(range(self.game.cells))
         self._order = sum(classes.values())
         self._kept = [(Symmetric(self._played, p), count) for p, count in classes.items() if p != whole]
-        anything = Objective("longest")  # layers have no values
-        self._layers = Onward(
-            (self._spawned, self._slid), self._pool, not plan.waits, self._bits, index, self._files, anything,
-            make_backup(self._played, anything),
-        )  # fmt: skip
-        self._starts = self._by_sum(board for board, _ in self.game.starts())
-        self._start_afters = self._by_sum(self.game.start_afters)
         self._line: dict[str, Any] = {}
         self._pace, self._had, self._every = Pace(run.progress, "boards"), 0, 0
-
-    def close(self) -> None:
-        """Stop the threads."""
-        self._pool.close()
-
-    def _by_sum(self, boards: Iterable[Cells]) -> dict[int, Array]:
-        """Return boards and their images by their sums, as `Reached.add` takes them."""
-        found: dict[int, set[Cells]] = {}
-        for board in boards:
-            images = {tuple(board[cell] for cell in symmetry) for symmetry in symmetries(self.game)}
-            found.setdefault(self.game.sum(board), set()).update(images)
-        return {total: np.array(sorted(images), dtype=np.uint8) for total, images in found.items()}
 
     def run(self) -> CountResult:
         """Count the layers; continue after the last one in the folder, where some are missing."""
@@ -392,22 +521,17 @@ class CountPass:
             done = self._had + int(part * self._sizes[total])
             self._pace.report(total, "count", done, done / self._every)
 
-    def _spawned(self, layer: BitLayer) -> None:
-        """Take the states of a layer, to which the start states are added."""
-        if (starts := self._starts.get(layer.total)) is not None:
-            self._bits.add(layer, starts)
+    def _see(self, layer: BitLayer, *, slid: bool) -> None:
+        """Count the boards of a layer."""
         every, orbits = self._count(layer)
+        if slid:
+            self._line["afterstates"] = trimmed(orbits[0])
+            return
         self._line |= {
             "states": trimmed(orbits[0]), "live": trimmed(orbits[0] - orbits[1]),
             "winning": trimmed(orbits[2]),
             "raw_states": trimmed(every[0]), "raw_live": trimmed(every[0] - every[1]),
         }  # fmt: skip
-
-    def _slid(self, layer: BitLayer) -> None:
-        """Take the afterstates of a layer, to which those are added on which the first tile is spawned."""
-        if (starts := self._start_afters.get(layer.total)) is not None:
-            self._bits.add(layer, starts)
-        self._line["afterstates"] = trimmed(self._count(layer)[1][0])
 
     def _count(self, layer: BitLayer) -> tuple[Array, Array]:
         """Return the boards of a layer, with all images, and up to symmetry: ``[kind, e]`` as `kinds_of`."""

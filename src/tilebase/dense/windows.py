@@ -56,12 +56,19 @@ class InWindows(Stored[BitLayer, RawLayer]):
             if kept is not None:
                 kept.add(layer)
             self._slide(layer, won, shares)
+            self.keep(layer, states)
+
+    def keep(self, layer: BitLayer, states: RawLayer | None = None) -> None:
+        """Write the states of a whole layer to its file, and take it up."""
+        path = self._path(layer.total)
+        states = states or self._store(layer.total, part_path(path))
+        with released_on_error(states):
             states.create()
             states.write_at(0, layer.data, self._pool.map)
             # Not of the file, so that write errors are detected.
             states.checksum = f"{joined_checksum(checksum_parts(layer.data, self._pool)):08x}"
-            states.rename(self._path(total))
-        self._states[total] = states
+            states.rename(path)
+        self._states[layer.total] = states
 
     def _fold(self, afters: BitLayer, shares: Shares) -> None:
         """Afterstates: each exponent narrows them, the largest first."""

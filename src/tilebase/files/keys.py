@@ -153,6 +153,10 @@ def encoded(
     return chain.from_iterable(pool.map(partial(encode, varying=varying), pieces, ahead=8))
 
 
+Take: TypeAlias = Callable[[Iterable[Callable[[], Keys]]], None]
+"""Takes functions that together list the keys of a layer, in any order."""
+
+
 class StoredLayer:
     """One finished layer in files, and also its keys if they are few."""
 

@@ -374,7 +374,9 @@ def verify_run(
                         if (line := recorded.get(total)) is None:
                             found.wrong += verify_layer(layers, total, None)
                             continue
-                        listed = line["files"].get(kind, "")
+                        # Bits that are given up were not written the first time.
+                        given_up = is_given_up(query.game, apart, total)
+                        listed = line["files"].get(kind, None if given_up else "")
                         found.wrong += verify_layer(layers, total, listed, sum(line[kind]))
         if not is_counted(path):  # of a pass over all boards, the layers from which it continues
             for total, listed in [(s, line["files"].get("bits")) for s, line in recorded.items()][-2:]:
@@ -430,6 +432,11 @@ def apart_of(lines: Iterable[Mapping[str, Any]], path: Path) -> int:
     with understood(str(path)):
         found = [whole(line["apart"], "the distance of pairs", MOST_SUM) for line in lines if "apart" in line]
     return found[0] if found else 0
+
+
+def is_marked(lines: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether the layers of a journal were made in bits: then it counts no states by largest tile."""
+    return any(line.get("marked") for line in lines)
 
 
 def layers_before(game: Game) -> int:

@@ -27,7 +27,7 @@ from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.layers import Pages
 from tilebase.files.manifest import Manifest
-from tilebase.files.run import Query, RunFolder, apart_of, counted, is_counted
+from tilebase.files.run import Query, RunFolder, apart_of, counted, is_counted, is_marked
 from tilebase.files.solved import StoredValues
 from tilebase.game.game import Cells, Game, check_is_game
 from tilebase.objectives.numbers import byte_text
@@ -144,7 +144,7 @@ def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING) -> Solution:
     takes = check_solving(ask, run, keep)
     if ask.space == "all":
         return _solve_all(ask, run, keep)
-    return _solve_reachable(ask, run, keep, 0 if takes is None else takes.apart)
+    return _solve_reachable(ask, run, keep, takes)
 
 
 def _kept(ask: Ask, table: Path | str | None, above: float | None) -> Keep:
@@ -163,12 +163,13 @@ def _kept(ask: Ask, table: Path | str | None, above: float | None) -> Keep:
     return Keep(Path(table), Pruning(Path(table), ask.game, ask.objectives, above))
 
 
-def _solve_reachable(ask: Ask, run: Run, keep: Keep, apart: int) -> Solution:
+def _solve_reachable(ask: Ask, run: Run, keep: Keep, takes: Estimate | None) -> Solution:
     """Count what is reachable, solve it layer by layer, and write the table if one is wanted.
 
-    A new run keeps two of every `apart` layers of afterstates, and all with 0.
+    A new run keeps the layers of afterstates that its estimate says, and makes them as that says.
     """
     game, path, pruning = ask.game, run.folder, keep.pruning
+    apart, marked = (0, False) if takes is None else (takes.apart, takes.marked)
     with (
         RunFolder(path, Query(game, keep="afterstates")) as folder,
         attached(run.cluster, path),
@@ -183,10 +184,10 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, apart: int) -> Solution:
             stack.callback(values.close)
         found = _boards_of(folder, before, stored, run.threads)
         if found is None:
-            counting, run = _in_turn(ask, run)
+            counting, run = _in_turn(ask, run, takes)
             if lines := folder.journal.read():  # a run that was begun goes on as it was
-                apart = apart_of(lines, folder.journal.path)
-            found = _count(folder, counting, apart, stack)
+                apart, marked = apart_of(lines, folder.journal.path), is_marked(lines) and not keep.whole
+            found = _count(folder, counting, apart, marked, stack)
         counts, here = found
         stack.callback(here.layers.close)
         sizes = here.sizes
@@ -240,12 +241,14 @@ def _sizes(counts: CountResult) -> dict[int, int]:
     return {int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n}
 
 
-def _in_turn(ask: Ask, run: Run) -> tuple[Run, Run]:
+def _in_turn(ask: Ask, run: Run, takes: Estimate | None) -> tuple[Run, Run]:
     """Return the run for counting and for solving, whose progress is that of both."""
     if run.progress is None:
         return run, run
     counting = count_seconds(layers_of(ask.game), None, run.most.threads)
     solving = solve_seconds(ask.game, ask.objectives, ask.down_to, run.most.threads)
+    if takes is not None and takes.marked:
+        counting = (takes.seconds - solving) / (2 if takes.apart else 1)
     first, then = in_turn(run.progress, counting / (counting + solving))
     return replace(run, progress=first), replace(run, progress=then)
 
@@ -253,19 +256,25 @@ def _in_turn(ask: Ask, run: Run) -> tuple[Run, Run]:
 def _expected(ask: Ask, run: Run, keep: Keep) -> Callable[[Game], Estimate]:
     """Return what solving a game takes, as `solve` runs it."""
     most = estimate.within_disk(run.most, run.folder)
-    shared = run.cluster is not None
-    return expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole, shared=shared)
+    shared, table = run.cluster is not None, None if keep.pruning is not None else keep.whole
+    return expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=table, shared=shared)
 
 
-def _count(folder: RunFolder, run: Run, apart: int, stack: ExitStack) -> tuple[CountResult, Reachable]:
+def _count(
+    folder: RunFolder, run: Run, apart: int, marked: bool, stack: ExitStack
+) -> tuple[CountResult, Reachable]:
     """Count the boards, and keep those of all layers, or of the first two of every `apart`."""
     written: dict[int, str] = {}
-    begun = folder.journal.path.exists()
+    begun, marking = folder.journal.path.exists(), None
+    if marked:
+        from tilebase.dense.reached import Marks  # the other engine is loaded if it is asked
+
+        marking = partial(Marks, folder.query.game, folder.path / "afterstates", run)
     with remembering() as done:
-        counts = count_in(folder, run, written=written, apart=apart)
-        if not (begun or run.cluster):
+        counts = count_in(folder, run, written=written, apart=apart, marking=marking)
+        if not (begun or run.cluster or marked):
             done["count"] = count_work(folder.query.game, counts.total("states"))
-    again = Recount(folder, run, written, apart) if apart else None
+    again = Recount(folder, run, written, apart, marking) if apart else None
     if again is not None:
         stack.callback(again.close)
     return counts, Reachable(folder.layers("afterstates"), _sizes(counts), written, again)

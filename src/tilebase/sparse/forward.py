@@ -20,10 +20,10 @@ import math
 import threading
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -31,10 +31,10 @@ from tilebase._kernels.arguments import Array
 from tilebase.cluster.runs import Run
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
-from tilebase.errors import CorruptError, MissingLayerError, ResourceError
+from tilebase.errors import CorruptError, MissingLayerError, ResourceError, WrongGameError
 from tilebase.files.format import CHUNK_KEYS, Chunk
-from tilebase.files.keys import JOB_CHUNKS, KEPT_JOBS, BoardCheck, StoredLayer, encoded, joined
-from tilebase.files.run import KEEP, RunFolder, apart_of, count_lines, is_given_up, layers_before
+from tilebase.files.keys import JOB_CHUNKS, KEPT_JOBS, BoardCheck, StoredLayer, Take, encoded, joined
+from tilebase.files.run import KEEP, RunFolder, count_lines, is_given_up, is_marked, layers_before
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.notation import count_of
 from tilebase.runtime.progress import Pace
@@ -68,16 +68,36 @@ Smaller ones, which take a tenth of a second to make again, survive a kill, but 
 """
 
 
-class ForwardPass:
-    """One run of the forward pass in a folder; `count` is the public function."""
+class Marks(Protocol):
+    """What makes layers in place of the two maps: bits of all boards (`dense.reached.Marks`)."""
 
-    def __init__(self, folder: RunFolder, run: Run, *, apart: int = 0) -> None:
+    def make(
+        self, total: int, sources: Mapping[int, StoredLayer], take: Take | None, tell: Callable[[float], None]
+    ) -> tuple[int, int]:
+        """Make a layer; see there."""
+
+    def close(self) -> None:
+        """Stop the threads, and delete files."""
+
+
+class ForwardPass:
+    """One run of the forward pass in a folder; `count` is the public function.
+
+    With `marking`, which is called with the bytes of memory that it may take, layers are made in bits.  Then
+    states and afterstates are counted, not by largest tile, and nothing else is.
+    """
+
+    def __init__(
+        self, folder: RunFolder, run: Run, *, apart: int = 0, marking: Callable[[int], Marks] | None = None
+    ) -> None:
         self.folder = folder
         self.apart = apart
+        self._marking = marking
+        self._marks: Marks | None = None
         self.game = folder.query.game
         self.lookahead = folder.query.lookahead
         self.keep = folder.query.keep
-        self.memory = run.memory
+        self.memory = run.memory if marking is None else run.memory // 2  # bits take the rest
         self.threads = run.threads
         self._pace = Pace(run.progress, "states")
         self._compiled = CompiledGame(self.game)
@@ -111,8 +131,13 @@ class ForwardPass:
             del self._sums[wanted:], self._up_to[wanted + 1 :]
         lines = self.folder.journal.read()
         done = bool(lines) and lines[-1].get("complete", False)
-        if self.apart and not apart_of(lines, self.folder.journal.path):
-            self.folder.journal.append({"apart": self.apart}, durable=False)
+        if is_marked(lines) and self._marking is None:
+            raise WrongGameError(
+                f"{self.folder.path} holds boards that were found in bits to be solved, without counts of "
+                "states: choose another folder"
+            )
+        if not lines and self._first:
+            self.folder.journal.append(*self._first, durable=False)
         lines = count_lines(lines, self.game, self.folder.journal.path)
         LOG.log(
             logging.INFO if lines and not done else logging.DEBUG,  # users see that a run goes on
@@ -135,6 +160,12 @@ class ForwardPass:
             lines = [line for line in lines if line["sum"] <= up_to]
         return counts_of(self.game, self.lookahead, lines, complete=done)
 
+    @property
+    def _first(self) -> list[dict[str, Any]]:
+        """What the journal says before the layers."""
+        marked = {"marked": True} if self._marking else {}
+        return [{"apart": self.apart} | marked] if self.apart or marked else []
+
     def close(self) -> None:
         """Stop the threads and release files and memory."""
         self._team.close()
@@ -142,6 +173,9 @@ class ForwardPass:
 
     def release(self) -> None:
         """Release files and memory; the threads stay."""
+        if self._marks is not None:
+            self._marks.close()
+            self._marks = None
         self._team.release()
         self._sources.clear()
         self._storage = [NO_WORDS, NO_WORDS]
@@ -169,8 +203,7 @@ class ForwardPass:
             self._sources.clear()
         if wrong:
             self._sync()
-        first = [{"apart": self.apart}] if self.apart else []
-        self.folder.journal.rewrite([*first, *lines, *([{"complete": True}] if done else [])])
+        self.folder.journal.rewrite([*self._first, *lines, *([{"complete": True}] if done else [])])
 
     def make_again(self, total: int, by_sum: dict[int, dict[str, Any]]) -> None:
         """Make the layer of a sum again, and before it those from which it follows and that are missing.
@@ -271,7 +304,7 @@ class ForwardPass:
 
     def _layer(self, total: int) -> dict[str, Any]:
         """Make the layer of one sum, enter it in the journal, and return its line."""
-        line, size = self._make(total)
+        line, size = self._make(total, wanted=not self.gives_up(total))
         self.folder.journal.append(line, durable=size >= DURABLE_BYTES)
         states, afterstates = sum(line["states"]), sum(line["afterstates"])
         LOG.debug("sum %d: %d states, %d afterstates in %d bytes", total, states, afterstates, size)
@@ -280,9 +313,14 @@ class ForwardPass:
         self._report(total, "write", 1.0)
         return line
 
-    def _make(self, total: int) -> tuple[dict[str, Any], int]:
-        """Make the layer of one sum and write it; return its line of the journal and its bytes."""
+    def _make(self, total: int, *, wanted: bool = True) -> tuple[dict[str, Any], int]:
+        """Make the layer of one sum and write it; return its line of the journal and its bytes.
+
+        One that is not `wanted` later is not written where the next one can be made without it.
+        """
         indexed = self.game_index.at(total)
+        if self._marking is not None:
+            return self._make_marked(self._marking, indexed, wanted)
         if self._sharing is not None and self._sharing.wants(indexed.size):
             return self._make_shared(self._sharing, total, indexed.size)
         states, afters = self._bit_sets(indexed)
@@ -327,6 +365,35 @@ class ForwardPass:
         if found.afterstates.any():
             self._sources[total] = self._stored(total)
         return self._line(total, found.counts, found.afterstates), size
+
+    def _make_marked(
+        self, marking: Callable[[int], Marks], indexed: IndexedLayer, wanted: bool
+    ) -> tuple[dict[str, Any], int]:
+        """Make a layer as `_make` does, in bits."""
+        if self._marks is None:
+            self._marks = marking(self.memory)
+        total, self._files, size = indexed.total, {}, 0
+
+        def report(part: float) -> None:
+            self._report(total, "mark", 0.5 * part)
+
+        def take(jobs: Iterable[Callable[[], Array]]) -> None:
+            nonlocal size
+            states, afters = self._bit_sets(indexed)
+            tasks = deque[MapTask](SpawnTask(self._compiled, indexed, read, 0, afters) for read in jobs)
+            counts = np.zeros(self.game.bounds.code + 1, dtype=np.int64)
+            try:
+                self._team.map(tasks, afters, lambda done: self._report(total, "list", 0.5 + 0.4 * done))
+                size = self._write(total, indexed, afters, counts)
+            finally:
+                states.discard()
+                afters.discard()
+
+        found = self._marks.make(total, self._sources, take if wanted else None, report)
+        if found[1]:
+            self._sources[total] = self._stored(total)
+        line: dict[str, Any] = {name: [] for name in STORED} | {"sum": total, "files": self._files}
+        return line | {"states": [found[0]], "afterstates": [found[1]]}, size
 
     def _bit_sets(self, layer: IndexedLayer) -> tuple[SpilledSet, SpilledSet]:
         """Two bit sets, for states and afterstates; the threads get arenas from the rest of the memory."""
@@ -525,13 +592,14 @@ def count_in(
     up_to: int | None = None,
     written: dict[int, str] | None = None,
     apart: int = 0,
+    marking: Callable[[int], Marks] | None = None,
 ) -> CountResult:
     """Count in the folder of a run, which this process holds.
 
     `written` gets the checksums of the files of afterstates that this call writes, by sum.  Of the layers of
-    afterstates the first two of every `apart` are kept, all with 0.
+    afterstates the first two of every `apart` are kept, all with 0.  `marking` as for `ForwardPass`.
     """
-    forward_pass = ForwardPass(folder, run, apart=apart)
+    forward_pass = ForwardPass(folder, run, apart=apart, marking=marking)
     try:
         result = forward_pass.run(up_to)
     finally:

@@ -142,7 +142,7 @@ def start_keys(compiled: CompiledGame) -> dict[int, Array]:
 
 @dataclass
 class SpawnTask:
-    """Put one exponent on the empty cells of some afterstates, which `read` returns."""
+    """Put one exponent, or nothing with 0, on the empty cells of some afterstates, which `read` returns."""
 
     compiled: CompiledGame
     indexed: IndexedLayer

@@ -16,7 +16,7 @@ from tilebase.errors import CorruptError
 from tilebase.files.format import Layer
 from tilebase.files.layers import Layers
 from tilebase.files.run import RunFolder, count_lines
-from tilebase.sparse.forward import ForwardPass
+from tilebase.sparse.forward import ForwardPass, Marks
 
 
 class Recount:
@@ -25,11 +25,14 @@ class Recount:
     The layers from one pair to the next are on disk at a time.  `index` has tables that the caller shares.
     """
 
-    def __init__(self, folder: RunFolder, run: Run, written: dict[int, str], apart: int) -> None:
+    def __init__(
+        self, folder: RunFolder, run: Run, written: dict[int, str], apart: int,
+        marking: Callable[[int], Marks] | None = None,
+    ) -> None:  # fmt: skip
         self._folder, self._layers, self._written = folder, folder.layers("afterstates"), written
         self._tell: Callable[[int], None] = lambda _: None
         run = replace(run, progress=lambda progress: self._tell(progress.total))
-        self._pass = ForwardPass(folder, run, apart=apart)
+        self._pass = ForwardPass(folder, run, apart=apart, marking=marking)
         self.index = self._pass.game_index
 
     def lacks(self, total: int) -> bool:
