@@ -50,7 +50,7 @@ TIMES = 0.7
 LAYER_SECONDS, COUNTED_SECONDS = 0.0045, 0.007
 """CPU seconds for a layer of bits of any size, and what a pass that counts adds: 3x3 to 1024 has 1,536
 layers, and took 7.8 and 16 s."""
-WORTH_MARKING = 120.0
+WORTH_MARKING = 60.0
 """Seconds of counting from which on the boards that are solved may be found in bits."""
 COMPILING = 19.0
 """CPU seconds to compile them, where the fixed rates were measured."""
