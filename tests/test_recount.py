@@ -14,7 +14,7 @@ import pytest
 from stored import contents, flip_at
 from tilebase import Game, Progress, Solution, count, solve, verify_table
 from tilebase.costs.reachable import pairs_kept
-from tilebase.errors import WrongGameError
+from tilebase.errors import ResourceError, WrongGameError
 from tilebase.files import places
 from tilebase.files.run import verify_run
 
@@ -167,6 +167,8 @@ def test_a_run_with_bits_goes_on_after_a_stop(tmp_path, reached, step, which) ->
     for ask in (partial(count, keep="afterstates", folder=tmp_path), partial(solve, table=tmp_path)):
         with pytest.raises(WrongGameError, match=refusal):
             ask(game)
+    with pytest.raises(ResourceError, match="give more, since 250 MB are for the other parts of this run"):
+        solve(game, "win,lower", folder=tmp_path, memory="500MB", anyway=True)
     found = solve(game, "win,lower", folder=tmp_path, anyway=True)
     assert (found.value, found.layers[0][-1]) == (reached[0].value, reached[0].layers[0][-1])
     assert not list(tmp_path.glob("afterstates/*.bits"))

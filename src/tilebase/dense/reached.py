@@ -347,14 +347,17 @@ class Marking(ABC):
     `StorageError`.
     """
 
-    def __init__(self, game: Game, folder: Path, run: Run) -> None:
+    def __init__(
+        self, game: Game, folder: Path, run: Run, *, advice: str = "or count the reachable boards"
+    ) -> None:
+        """`advice` ends the sentence of an error for too little memory."""
         index = PerfectIndex(game)
         check_index(index)
         plan, words = count_plan(index, run)
         if plan.whole_bytes > run.memory:
             raise ResourceError(
                 f"to count {game} over all boards needs {enough_text(plan.whole_bytes)} of memory, and "
-                f"{byte_text(run.memory)} may be used: give more, or count the reachable boards"
+                f"{byte_text(run.memory)} may be used: give more, {advice}"
             )
         self._played, self._sizes = game, index.sizes()
         self._pool = Pool(plan.threads or run.threads)
@@ -413,7 +416,8 @@ class Marks(Marking):
         with storage_errors(folder, "use"):
             for old in folder.glob("*.bits"):
                 old.unlink()
-        super().__init__(game, folder, replace(run, memory=memory))
+        advice = f"since {byte_text(run.memory - memory)} are for the other parts of this run"
+        super().__init__(game, folder, replace(run, memory=memory), advice=advice)
         self._take: Take | None = None
         self._found = [0, 0]
 

@@ -186,7 +186,7 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, takes: Estimate | None) -> 
         if found is None:
             counting, run = _in_turn(ask, run, takes)
             if lines := folder.journal.read():  # a run that was begun goes on as it was
-                apart, marked = apart_of(lines, folder.journal.path), is_marked(lines) and not keep.whole
+                apart, marked = apart_of(lines, folder.journal.path), is_marked(lines) and keep.table is None
             found = _count(folder, counting, apart, marked, stack)
         counts, here = found
         stack.callback(here.layers.close)
