@@ -52,14 +52,9 @@ def solve(*arguments: str) -> list[str]:
     return [*TILEBASE, "solve", *arguments, "--quiet"]
 
 
-def prove(limits: str) -> list[str]:
+def prove(shape: str, goal: str, limits: str, *arguments: str) -> list[str]:
     options = ["--pattern", "lemma1", "--start", "empty", "--objective", "lower:uint32", "--quiet"]
-    return [*TILEBASE, "solve", "3x4", "512", "--limits", limits, *options]
-
-
-def within() -> list[str]:
-    limits = ["--limits", "128,64,16,8/32,32,16,8/8,8,8,8/8,8,8,8", "--pattern", "lemma1", "--start", "empty"]
-    return solve("4x4", "256", *limits, "--space", "reachable", "--objective", "lower:uint32")
+    return [*TILEBASE, "solve", shape, goal, "--limits", limits, *options, *arguments]
 
 
 def diagrams(*arguments: str) -> list[str]:
@@ -91,15 +86,23 @@ BENCHMARKS = [
     Benchmark("solve 4x4 16 score", solve("4x4", "16", "--objective", "score"), 7.5),
     Benchmark("solve 4x4 32", solve("4x4", "32", "--memory", "8GiB"), 300, 8 * 2**30),
     # 1.65e9 boards; the goal of the line below it at the same rate.
-    Benchmark("solve 3x4 512 --objective lower", prove("256,128,16,16/64,64,32,16/16,16,16,16"), 98),
+    Benchmark(
+        "solve 3x4 512 --objective lower", prove("3x4", "512", "256,128,16,16/64,64,32,16/16,16,16,16"), 98
+    ),
     Benchmark(
         "solve 3x4 512 wide --objective lower",
-        prove("256,128,64,64/64,64,64,64/64,64,64,64"),
+        prove("3x4", "512", "256,128,64,64/64,64,64,64/64,64,64,64"),
         1200,
         slow=True,
     ),
     # 955,510,034 afterstates of 4.4e10 boards; found one by one they took 364 CPU seconds, not 244.
-    Benchmark("solve 4x4 256 reachable, in bits", within(), 180, 8 * 2**30, slow=True),
+    Benchmark(
+        "solve 4x4 256 reachable, in bits",
+        prove("4x4", "256", "128,64,16,8/32,32,16,8/8,8,8,8/8,8,8,8", "--space", "reachable"),
+        180,
+        8 * 2**30,
+        slow=True,
+    ),
     # 8.5 million afterstates; one thread, since several open different ones in each run.
     Benchmark("force 3x4 64", force("3x4", "64", "--engine", "search", "--threads", "1"), 16),
     # 1.38e10 and 2.82e11 boards, one bit per board; all published lines to 12 cells are to take ten minutes.

@@ -132,28 +132,28 @@ def _write_keys(h, half, parts, out):
 
 
 @kernel()
-def list_keys(sums, units, outer, inner, mirrors, layer, parts, at, begin, lists, scratch, out):
+def list_keys(sums, units, outer, inner, mirrors, layer, parts, at, begin, lists, rows_of, out):
     """List boards of some matrices of a whole layer, if they or their images are stored, row by row.
 
     The matrix of ``sums[at]`` is first, from its row `begin` on.  Returns how many boards, and where to go
     on.  Until `out` has no memory for another row, all rows are listed.  ``parts[side][p][g]`` are keys of
-    fillings, `lists` is memory for a key of each half board with one sum, twice.
+    fillings; `lists` and `rows_of` are memory for each half board with one sum, twice.
     """
-    n, row_keys, column_keys = 0, lists[0], lists[1]
+    n, row_keys, column_keys, row_at, row_bits = 0, lists[0], lists[1], rows_of[0], rows_of[1]
     while at < len(sums):
         h, g = sums[at], units - sums[at]
         rows = outer.begins[h + 1] - outer.begins[h] if h <= middle_of(units, mirrors.halves) else 0
         if rows:
-            find_rows(h, outer, layer, scratch.at)
-            count_columns(h, outer, g, inner, middle_of(units, mirrors.parts), scratch.known)
+            find_rows(h, outer, layer, row_at)
+            count_columns(h, outer, g, inner, middle_of(units, mirrors.parts), row_bits)
             _write_keys(h, outer, parts[0], row_keys)
             _write_keys(g, inner, parts[1], column_keys)
         for row in range(begin, rows):
-            known, key = scratch.known[row], row_keys[row]
+            known, key = row_bits[row], row_keys[row]
             if n + known > len(out):
                 return n, at, row
             for k in range(words_of(known)):
-                word = word_of(layer.words, scratch.at[row], k, known)
+                word = word_of(layer.words, row_at[row], k, known)
                 while word:
                     out[n] = key | column_keys[np.uint64(64 * k) + trailing_zeros(word)]
                     n += 1

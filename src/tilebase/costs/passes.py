@@ -50,8 +50,6 @@ TIMES = 0.7
 LAYER_SECONDS, COUNTED_SECONDS = 0.0045, 0.007
 """CPU seconds for a layer of bits of any size, and what a pass that counts adds: 3x3 to 1024 has 1,536
 layers, and took 7.8 and 16 s."""
-WORTH_MARKING = 60.0
-"""Seconds of counting from which on the boards that are solved may be found in bits."""
 COMPILING = 19.0
 """CPU seconds to compile them, where the fixed rates were measured."""
 
@@ -176,14 +174,14 @@ def counting_all(game: Game, allowed: Allowance, *, up_to: int | None = None) ->
 def marking_seconds(
     game: Game, allowed: Allowance, counting: float, afterstates: float
 ) -> tuple[float, float] | None:
-    """Return how long it takes to find the reachable boards in bits, and to list so many afterstates.
+    """Return how long it takes to find the reachable boards in bits, and to list their afterstates.
 
-    None where `counting` takes few or fewer seconds, or bits do not fit or do not know the rules
+    None where `counting` takes fewer seconds, or bits do not fit or do not know the rules
     (`dense.reached.Marks`).
     """
     every = TIMES * pass_seconds(sum(boards_by_sum(game).values()), allowed.cores, bits=True)
     ends = game.goal_sum is not None or game.horizon is not None
-    if counting < max(WORTH_MARKING, every) or len(symmetries(game)) > 1 or game.unmergeable or ends:
+    if counting < every or len(symmetries(game)) > 1 or game.unmergeable or ends:
         return None
     from tilebase.dense.reached import count_plan  # only this needs its kernels
 

@@ -75,6 +75,8 @@ FOLLOWED_BYTES = 16
 """Bytes of memory of an afterstate: the value that a policy follows, and its own."""
 PART = 3.5
 """The spread where layers to a sum are counted: their shares of boards are not that of all layers."""
+WORTH_MARKING = 60.0
+"""Seconds of counting from which on the boards that are solved may be found in bits."""
 HELD = 4
 """Layers of values that a run without a table keeps at most."""
 ONE = Allowance(memory=0, threads=1)
@@ -194,7 +196,7 @@ def solving(
     most_disk = math.inf if allowed.disk is None else allowed.disk
     apart, kept = pairs_kept(layers.afterstates, (most_disk - values) / KEY_BYTES)
     marking = None
-    if table is False and not shared:
+    if table is False and not shared and before.seconds >= WORTH_MARKING:
         from tilebase.costs.passes import marking_seconds  # the other engine is loaded if it is asked
 
         marking = marking_seconds(game, allowed, before.seconds, float(layers.afterstates.sum()))

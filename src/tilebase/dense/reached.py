@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import bits, matrices, reached
+from tilebase._kernels import bits, lookup, matrices, reached
 from tilebase._kernels.dense import Half
 from tilebase.cluster.runs import Run
 from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
-from tilebase.dense.backends.bits import WORD, BitLayer, Bits, Job, paired, scratch, successors
+from tilebase.dense.backends.bits import WORD, BitLayer, Bits, Job, paired, successors
 from tilebase.dense.index import Part, PerfectIndex
 from tilebase.dense.layers import RawLayer
 from tilebase.dense.plan import FILES, Plan
@@ -40,7 +40,7 @@ from tilebase.dense.workspace import Shares
 from tilebase.errors import CorruptError, ResourceError, UsageError
 from tilebase.files import places
 from tilebase.files.keys import StoredLayer, Take
-from tilebase.files.run import MOST_SUM, RunFolder, count_lines, first_sum, layers_before
+from tilebase.files.run import MOST_SUM, RunFolder, count_lines, delete_bits, first_sum, layers_before
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.encoding import make_backup
@@ -84,11 +84,14 @@ class Reached(Bits):
     @cached_property
     def _part_keys(self) -> list[Array]:
         """By part, the keys of its fillings."""
-        game = self._rules.game
-        return [
-            (part.fillings.astype(np.uint64) << shifts(game)[list(part.cells)]).sum(axis=1, dtype=np.uint64)
-            for part in self._rules.index.parts
-        ]
+        game, found = self._rules.game, []
+        every = np.ones((game.cells, 1 << game.bits), dtype=bool)
+        for part in self._rules.index.parts:
+            boards, keys = np.zeros((len(part), game.cells), dtype=np.uint8), np.empty(len(part), dtype=WORD)
+            boards[:, part.cells] = part.fillings
+            lookup.pack_cells(boards, every, np.uint64(game.bits), keys)
+            found.append(keys)
+        return found
 
     def exponents(self, total: int) -> list[int]:
         """Return the exponents whose spawns lead to states of a sum, the largest first."""
@@ -168,21 +171,16 @@ class Reached(Bits):
     def keys(self, layer: BitLayer, job: Array) -> Array:
         """Return the keys of the boards in some matrices of a whole layer, or of images of them."""
         (outer, inner), (a, b, c, d) = self._folded[False], self._part_keys
-        here = scratch(self._words, self._rules.index.parts)
-        lists, found, at, begin = np.empty((2, self._words.halves), dtype=WORD), [], 0, 0
+        halves = 2, self._words.halves
+        lists, rows, found, at, begin = np.empty(halves, WORD), np.empty(halves, np.int64), [], 0, 0
         while at < len(job):
             out = np.empty(KEYS + self._words.halves, dtype=WORD)
             n, at, begin = reached.list_keys(
                 job, layer.map.units, outer, inner, self._mirrors[0], layer.arrays, ((a, b), (c, d)), at,
-                begin, lists, here, out,
+                begin, lists, rows, out,
             )  # fmt: skip
             found.append(out[:n])
         return np.concatenate(found)
-
-
-def shifts(game: Game) -> Array:
-    """Return for each cell by how many bits its exponent is shifted in a key: the first cell is highest."""
-    return np.arange(game.cells - 1, -1, -1, dtype=np.uint64) * np.uint64(game.bits)
 
 
 # -- which boards are lost, or won by a slide ----------------------------------------------------
@@ -290,19 +288,19 @@ def kinds_of(game: Game, boards: Array) -> Array:
 
 
 class Onward(InWindows):
-    """Layers of the pass: those of smaller sums are in files.  Two functions see states, then afterstates."""
+    """Layers of the pass: those of smaller sums are in files.  `see` gets states, then afterstates: true."""
 
-    def __init__(self, see: Sequence[Callable[[BitLayer], None]], *arguments: Any) -> None:
+    def __init__(self, see: Callable[[BitLayer, bool], None], *arguments: Any) -> None:
         super().__init__(*arguments)
         self._see, self._above = see, lambda _: False
 
     def _fold(self, afters: BitLayer, shares: Shares) -> None:
         super()._fold(afters, shares)
-        self._see[0](afters)
+        self._see(afters, False)
 
     def _slide(self, layer: BitLayer, file: RawLayer, shares: Shares) -> None:
         super()._slide(layer, file, shares)
-        self._see[1](layer)
+        self._see(layer, True)
 
     def release_below(self, total: int) -> None:
         """Release the layers of smaller sums."""
@@ -369,11 +367,11 @@ class Marking(ABC):
         self._bits = Reached(rules, self._pool, words, plan.window)
         anything = Objective("longest")  # layers have no values
         self._layers = Onward(
-            (self._spawned, self._slid), self._pool, not plan.waits, self._bits, index, folder, anything,
+            self._made, self._pool, not plan.waits, self._bits, index, folder, anything,
             make_backup(game, anything),
         )  # fmt: skip
-        self._starts = _by_sum(game, (board for board, _ in game.starts()))
-        self._start_afters = _by_sum(game, game.start_afters)
+        # Added to the states, and to the afterstates: the first tile is spawned on these.
+        self._starts = _by_sum(game, (board for board, _ in game.starts())), _by_sum(game, game.start_afters)
 
     @abstractmethod
     def _see(self, layer: BitLayer, *, slid: bool) -> None:
@@ -383,18 +381,13 @@ class Marking(ABC):
         """Stop the threads."""
         self._pool.close()
 
-    def _spawned(self, layer: BitLayer) -> None:
-        """Add the start states to the states of a layer."""
-        if (starts := self._starts.get(layer.total)) is not None:
+    def _made(self, layer: BitLayer, slid: bool) -> None:
+        """Complete the states of a layer, or its afterstates if they are `slid`, and see them."""
+        if slid:
+            self._bits.leave_out_won(layer)
+        if (starts := self._starts[slid].get(layer.total)) is not None:
             self._bits.add(layer, starts)
-        self._see(layer, slid=False)
-
-    def _slid(self, layer: BitLayer) -> None:
-        """Add those to the afterstates of a layer on which the first tile is spawned."""
-        self._bits.leave_out_won(layer)
-        if (starts := self._start_afters.get(layer.total)) is not None:
-            self._bits.add(layer, starts)
-        self._see(layer, slid=True)
+        self._see(layer, slid=slid)
 
 
 def _by_sum(game: Game, boards: Iterable[Cells]) -> dict[int, Array]:
@@ -413,9 +406,7 @@ class Marks(Marking):
     """
 
     def __init__(self, game: Game, folder: Path, run: Run, memory: int) -> None:
-        with storage_errors(folder, "use"):
-            for old in folder.glob("*.bits"):
-                old.unlink()
+        delete_bits(folder, set())
         advice = f"since {byte_text(run.memory - memory)} are for the other parts of this run"
         super().__init__(game, folder, replace(run, memory=memory), advice=advice)
         self._take: Take | None = None
@@ -440,11 +431,13 @@ class Marks(Marking):
 
     def _enter(self, total: int, source: StoredLayer) -> None:
         """Take up a layer that is not in bits."""
-        layer, mask = self._bits.layer(Source(total)), np.uint64((1 << self._played.bits) - 1)
+        layer, game = self._bits.layer(Source(total)), self._played
         layer.fill(False)
         for job in range(source.jobs):
-            boards = source.read(job)[:, None] >> shifts(self._played) & mask
-            self._bits.add(layer, boards.astype(np.uint8))
+            keys = source.read(job)
+            boards = np.empty((len(keys), game.cells), dtype=np.uint8)
+            lookup.unpack_keys(keys, np.uint64(game.bits), boards)
+            self._bits.add(layer, boards)
         self._layers.keep(layer)
 
     def _see(self, layer: BitLayer, *, slid: bool) -> None:
@@ -490,7 +483,7 @@ class CountPass(Marking):
             total += 2
             lines.append(self._layer(total))
             self._had += self._sizes.get(total, 0)
-            if total >= max(self._starts) and not any(sum(line["afterstates"]) for line in lines[-2:]):
+            if total >= max(self._starts[False]) and not any(sum(line["afterstates"]) for line in lines[-2:]):
                 journal.append({"complete": True}, durable=True)
                 done = True
         if lines:

@@ -56,6 +56,7 @@ from tilebase.runtime.storage import (
     FileLock,
     file_crc,
     open_own,
+    refuse_link,
     remove_parts,
     storage_errors,
     write_all,
@@ -359,7 +360,7 @@ def verify_run(
     if not sound:
         found.wrong.append(f"{path / places.QUERY} is damaged: delete the folder and count again")
     with suppress(StopCheckError), found.checking():
-        recorded, apart = _verify_journal(path / places.COUNTS, query, found, boards)
+        recorded, apart, marked = _verify_journal(path / places.COUNTS, query, found, boards)
         # Those of a table are deleted, and a kill may have left some.
         for kind in () if (path / places.TABLE).exists() else ("afterstates", "states"):
             with LayerFolder(path / kind, query.contents(kind)) as layers:
@@ -374,9 +375,9 @@ def verify_run(
                         if (line := recorded.get(total)) is None:
                             found.wrong += verify_layer(layers, total, None)
                             continue
-                        # Bits that are given up were not written the first time.
-                        given_up = is_given_up(query.game, apart, total)
-                        listed = line["files"].get(kind, None if given_up else "")
+                        # Layers that are given up were not written when they were found in bits.
+                        unlisted = marked and is_given_up(query.game, apart, total)
+                        listed = line["files"].get(kind, None if unlisted else "")
                         found.wrong += verify_layer(layers, total, listed, sum(line[kind]))
         if not is_counted(path):  # of a pass over all boards, the layers from which it continues
             for total, listed in [(s, line["files"].get("bits")) for s, line in recorded.items()][-2:]:
@@ -391,8 +392,8 @@ def verify_run(
 
 def _verify_journal(
     journal: Path, query: Query, found: Findings, boards: Mapping[int, int] | None
-) -> tuple[dict[int, dict[str, Any]], int]:
-    """Return the lines of the journal by sum, and `apart_of` them.
+) -> tuple[dict[int, dict[str, Any]], int, bool]:
+    """Return the lines of the journal by sum, `apart_of` them, and whether they are marked.
 
     Raises `CorruptError` or `StorageError`.
     """
@@ -406,7 +407,7 @@ def _verify_journal(
     counted = {total: sum(line["afterstates"]) for total, line in recorded.items() if line["afterstates"]}
     if boards is not None and not (lines and lines[-1].get("complete") and counted == boards):
         found.wrong.append(other_layers(journal))
-    return recorded, apart_of(lines, journal)
+    return recorded, apart_of(lines, journal), is_marked(lines)
 
 
 def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dict[str, Any]]:
@@ -437,6 +438,14 @@ def apart_of(lines: Iterable[Mapping[str, Any]], path: Path) -> int:
 def is_marked(lines: Iterable[Mapping[str, Any]]) -> bool:
     """Return whether the layers of a journal were made in bits: then it counts no states by largest tile."""
     return any(line.get("marked") for line in lines)
+
+
+def delete_bits(layers: Path, kept: set[Path]) -> None:
+    """Delete the other layers of bits in a folder.  Raises `StorageError` if it is a link."""
+    with storage_errors(layers, "use"):
+        refuse_link(layers)
+        for old in {one for one in layers.glob("*.bits") if one.stem.isdecimal()} - kept:
+            old.unlink()
 
 
 def layers_before(game: Game) -> int:

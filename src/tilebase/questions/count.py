@@ -17,12 +17,21 @@ from tilebase.costs.rows import counted_space, estimate_of
 from tilebase.counting.counts import CountResult
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
-from tilebase.files.run import KEEP, Query, RunFolder, count_lines, delete_run, is_counted, read_journal
+from tilebase.files.run import (
+    KEEP,
+    Query,
+    RunFolder,
+    count_lines,
+    delete_bits,
+    delete_run,
+    is_counted,
+    read_journal,
+)
 from tilebase.game.game import Game, check_is_game
 from tilebase.questions.running import faster
 from tilebase.runtime.documents import mapping
 from tilebase.runtime.resources import Use
-from tilebase.runtime.storage import refuse_link, storage_errors
+from tilebase.runtime.storage import storage_errors
 from tilebase.sparse.forward import count_in
 
 if TYPE_CHECKING:
@@ -171,8 +180,4 @@ def _clean(folder: RunFolder, lines: list[dict[str, Any]]) -> None:
     """Delete layers of bits that a killed process has left: a pass continues from the last two."""
     last = count_lines(lines, folder.query.game, folder.journal.path)[-2:]
     kept = {folder.path / places.bits(line["sum"]) for line in last}
-    layers = folder.path / "afterstates"
-    with storage_errors(layers, "use"):
-        refuse_link(layers)
-        for old in {one for one in layers.glob("*.bits") if one.stem.isdecimal()} - kept:
-            old.unlink()
+    delete_bits(folder.path / "afterstates", kept)

@@ -20,10 +20,10 @@ import math
 import threading
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
 from tilebase.errors import CorruptError, MissingLayerError, ResourceError, WrongGameError
 from tilebase.files.format import CHUNK_KEYS, Chunk
-from tilebase.files.keys import JOB_CHUNKS, KEPT_JOBS, BoardCheck, StoredLayer, Take, encoded, joined
+from tilebase.files.keys import JOB_CHUNKS, KEPT_JOBS, BoardCheck, StoredLayer, encoded, joined
 from tilebase.files.run import KEEP, RunFolder, count_lines, is_given_up, is_marked, layers_before
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.notation import count_of
@@ -42,7 +42,7 @@ from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse import maps, sizes
 from tilebase.sparse.index import GameIndex, Index, IndexedLayer
-from tilebase.sparse.maps import MapTask, SlideTask, SpawnTask, Team
+from tilebase.sparse.maps import Finder, MapTask, SlideTask, SpawnTask, Team
 from tilebase.sparse.sizes import KEPT_KEYS
 from tilebase.sparse.windows import NO_WORDS, SpilledSet, Windows
 
@@ -68,18 +68,6 @@ Smaller ones, which take a tenth of a second to make again, survive a kill, but 
 """
 
 
-class Marks(Protocol):
-    """What makes layers in place of the two maps: bits of all boards (`dense.reached.Marks`)."""
-
-    def make(
-        self, total: int, sources: Mapping[int, StoredLayer], take: Take | None, tell: Callable[[float], None]
-    ) -> tuple[int, int]:
-        """Make a layer; see there."""
-
-    def close(self) -> None:
-        """Stop the threads, and delete files."""
-
-
 class ForwardPass:
     """One run of the forward pass in a folder; `count` is the public function.
 
@@ -88,12 +76,12 @@ class ForwardPass:
     """
 
     def __init__(
-        self, folder: RunFolder, run: Run, *, apart: int = 0, marking: Callable[[int], Marks] | None = None
+        self, folder: RunFolder, run: Run, *, apart: int = 0, marking: Callable[[int], Finder] | None = None
     ) -> None:
         self.folder = folder
         self.apart = apart
         self._marking = marking
-        self._marks: Marks | None = None
+        self._marks: Finder | None = None
         self.game = folder.query.game
         self.lookahead = folder.query.lookahead
         self.keep = folder.query.keep
@@ -367,7 +355,7 @@ class ForwardPass:
         return self._line(total, found.counts, found.afterstates), size
 
     def _make_marked(
-        self, marking: Callable[[int], Marks], indexed: IndexedLayer, wanted: bool
+        self, marking: Callable[[int], Finder], indexed: IndexedLayer, wanted: bool
     ) -> tuple[dict[str, Any], int]:
         """Make a layer as `_make` does, in bits."""
         if self._marks is None:
@@ -592,7 +580,7 @@ def count_in(
     up_to: int | None = None,
     written: dict[int, str] | None = None,
     apart: int = 0,
-    marking: Callable[[int], Marks] | None = None,
+    marking: Callable[[int], Finder] | None = None,
 ) -> CountResult:
     """Count in the folder of a run, which this process holds.
 

@@ -9,18 +9,19 @@ others their own, which are united at the end.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from tilebase._kernels import forward
 from tilebase._kernels.arguments import Array, BoardRules, Marks, Recent, Scratch, Target
 from tilebase._kernels.packed import packed
+from tilebase.files.keys import StoredLayer, Take
 from tilebase.game.compiled import CompiledGame
 from tilebase.runtime.threads import Pool, drain
 from tilebase.sparse.index import IndexedLayer
@@ -198,6 +199,18 @@ class SlideTask:
 
 MapTask: TypeAlias = SpawnTask | SlideTask
 """A piece of a map."""
+
+
+class Finder(Protocol):
+    """What finds the boards of layers in place of the two maps, in bits: `dense.reached.Marks`."""
+
+    def make(
+        self, total: int, sources: Mapping[int, StoredLayer], take: Take | None, tell: Callable[[float], None]
+    ) -> tuple[int, int]:
+        """Make a layer; see there."""
+
+    def close(self) -> None:
+        """Stop the threads, and delete files."""
 
 
 class Team:

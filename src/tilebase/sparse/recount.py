@@ -16,7 +16,8 @@ from tilebase.errors import CorruptError
 from tilebase.files.format import Layer
 from tilebase.files.layers import Layers
 from tilebase.files.run import RunFolder, count_lines
-from tilebase.sparse.forward import ForwardPass, Marks
+from tilebase.sparse.forward import ForwardPass
+from tilebase.sparse.maps import Finder
 
 
 class Recount:
@@ -27,7 +28,7 @@ class Recount:
 
     def __init__(
         self, folder: RunFolder, run: Run, written: dict[int, str], apart: int,
-        marking: Callable[[int], Marks] | None = None,
+        marking: Callable[[int], Finder] | None = None,
     ) -> None:  # fmt: skip
         self._folder, self._layers, self._written = folder, folder.layers("afterstates"), written
         self._tell: Callable[[int], None] = lambda _: None
