@@ -100,6 +100,14 @@ def test_a_plan_takes_no_more_memory_than_there_is():
         assert count_plan(index, Allowance(memory=memory, threads=2))[0].whole_bytes <= memory
 
 
+@pytest.mark.parametrize("most", ["MOST_PLACES", "MOST_ENTRIES"])
+def test_half_boards_with_too_many_sums_are_not_laid_out(most, monkeypatch):
+    """1x12 without a goal took gigabytes to be refused."""
+    monkeypatch.setattr(sizes, most, 100)
+    with pytest.raises(ResourceError, match="mostly gaps, since few halves of boards share a sum"):
+        counting_all(Game("3x3", 32), Allowance(memory=1 << 30, threads=2))
+
+
 def test_the_progress_of_a_count_ends_with_all_boards(monkeypatch):
     monkeypatch.setattr(progress, "OFTEN", 0.0)
     monkeypatch.setattr(sizes, "JOB_BOARDS", 1 << 10)

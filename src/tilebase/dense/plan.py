@@ -249,7 +249,7 @@ class Plan:
         `words`, if they are known, are those of the index and the sizes.
         """
         boards, largest, words = sum(sizes.values()), max(sizes.values()), words or Words.of(index, sizes)
-        if 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
+        if words is None or 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None
         tables, large = table_bytes(index, merge=""), mapped_bytes(index)
         plan = cls._by_words(words, boards, largest, tables + index.nbytes, allowed)

@@ -55,8 +55,6 @@ from tilebase.runtime.threads import Pool
 Array = npt.NDArray[Any]
 NO_TILE = 255
 """An exponent that no tile has."""
-MOST_PLACES = 1 << 33
-"""Most matrices of all layers, by the classes of their rows: each is looked at to plan."""
 PIECE = 1 << 18
 """Symmetric boards that are looked up at once, about."""
 SEEN_BYTES = 16
@@ -547,22 +545,20 @@ def count_plan(index: PerfectIndex, allowed: Allowance, words: Words | None = No
     what half boards tell.  If a layer and a window do not fit, its `whole_bytes` are more than its memory.
     Raises `ResourceError` for a game that is not counted in bits.
     """
-    first, second, *others = index.parts
-    if len(first.sums) * int(first.sums[-1] + second.sums[-1] + 1) * len(index.sizes()) > MOST_PLACES:
-        raise ResourceError(
-            f"{index.game} has too many sums to be counted in bits: count the reachable boards"
-        )
-    words = words or Words.of(index, index.sizes())
-    seen = SEEN_BYTES * (len(first) * len(second) + math.prod(map(len, others)))
+    sizes, (a, b, c, d) = index.sizes(), index.parts
+    gaps = ResourceError(
+        f"bits of {index.game} would be mostly gaps, since few halves of boards share a sum: count the "
+        "reachable boards"
+    )
+    words = words or Words.of(index, sizes)
+    if words is None:
+        raise gaps
     for threads in (allowed.threads, 1):
-        spare = threads * 8 * (words.matrix + 1) + seen
+        spare = threads * 8 * (words.matrix + 1) + SEEN_BYTES * (len(a) * len(b) + len(c) * len(d))
         given = replace(allowed, memory=allowed.memory - spare, threads=threads)
-        plan = Plan.of_bits(index, index.sizes(), given, words)
+        plan = Plan.of_bits(index, sizes, given, words)
         if plan is None:
-            raise ResourceError(
-                f"bits of {index.game} would be mostly gaps, since few halves of boards share a sum: count "
-                "the reachable boards"
-            )
+            raise gaps
         if plan.whole_bytes <= given.memory:
             break
     # Where three layers fit into memory, two of them are windows.

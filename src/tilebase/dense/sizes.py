@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,9 @@ MAPPED = 1 << 28
 """Least bytes of a table of half boards that may lie in a file."""
 JOB_BOARDS = 1 << 22
 """Least boards of a job, if the pass has as many; a matrix is not cut."""
+MOST_PLACES, MOST_ENTRIES = 1 << 33, 1 << 24
+"""Most matrices of all layers, by the classes of their rows: each is looked at to plan.  Most entries of a
+table of half boards by sum and class."""
 PAGE, PAGED = PAGE_BYTES // 8, 1 << 20
 """Of a layer of at least `PAGED` words, each matrix begins at a multiple of `PAGE` words."""
 
@@ -192,10 +196,15 @@ class Halves:
 
 def _by_class(first: Part, second: Part) -> Array:
     """int64[h, k]: the half boards with the sum h whose first part has the class k."""
-    found = np.zeros((int(first.sums[-1] + second.sums[-1]) + 1, len(first.sums)), dtype=np.int64)
+    found = np.zeros(_shape(first, second), dtype=np.int64)
     classes = np.arange(len(first.sums))[:, None]
     found[first.sums[:, None] + second.sums, classes] = first.counts[:, None] * second.counts
     return found
+
+
+def _shape(first: Part, second: Part) -> tuple[int, int]:
+    """Return the shape of `_by_class`."""
+    return int(first.sums[-1] + second.sums[-1]) + 1, len(first.sums)
 
 
 class Matrices:
@@ -279,8 +288,14 @@ class Words:
     boards: int  # those of all layers that are stored
 
     @classmethod
-    def of(cls, index: PerfectIndex, sizes: dict[int, int]) -> Words:
-        """For all layers of a game."""
+    def of(cls, index: PerfectIndex, sizes: dict[int, int]) -> Words | None:
+        """For all layers of a game; None if half boards have too many sums."""
+        a, b, c, d = index.parts
+        outer, inner = (
+            max(prod(_shape(*half)) for half in halves) for halves in (((a, b), (a, c)), ((c, d), (b, d)))
+        )
+        if outer * len(sizes) > MOST_PLACES or inner > MOST_ENTRIES:
+            return None
         layer, matrix, row, window, most, boards = 0, 0, 0, 0, 0, 0
         for side, halves in enumerate(outer_and_inner(index)):
             for total in sizes:
