@@ -171,6 +171,12 @@ def test_disk_is_what_runs_took(command, kept, peak, folder, printed) -> None:
         assert disks["442"] == round(found.disk)
 
 
+def test_a_plan_of_a_count_names_the_recorded_one(printed) -> None:
+    cited = "states up to symmetry, 140042875418: tilebase cite new-3x4-to-2048-states-up-to-symmetry\n"
+    assert printed("plan count 3x4 2048").endswith(f"\n\n{cited}")
+    assert "cite" not in printed("plan count 3x4 2048 --up-to 60") + printed("plan count 3x4 512")
+
+
 def test_more_cores_are_a_division(printed) -> None:
     row, _ = json.loads(printed("plan count 4x4 64 --threads 16 -f json"))
     many = counting(Game("4x4", 64), Machine(memory=8 << 30, threads=16)).seconds

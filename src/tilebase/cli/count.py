@@ -96,20 +96,20 @@ def count(
     show = shown.checked(PICTURES)
     if work.keep not in ("counts", "afterstates", "states"):
         raise UsageError(f"keep {work.keep!r} does not exist: choose one of counts, afterstates, states")
+
+    def known() -> str:
+        from tilebase.questions.alternatives import is_count, recorded
+
+        return "" if lookahead or work.up_to is not None else recorded(question, is_count)
+
     if PLANNING.get():
         from tilebase.costs.rows import counting
 
         rows = counting(
-            question,
-            run.allowed(),
-            up_to=work.up_to,
-            lookahead=lookahead,
-            keep=work.keep,
-            space=work.space,
-            folder=work.kept,
-            cluster=work.cluster,
-        )
-        return show.plan(rows, game=question)
+            question, run.allowed(), up_to=work.up_to, lookahead=lookahead, keep=work.keep, space=work.space,
+            folder=work.kept, cluster=work.cluster,
+        )  # fmt: skip
+        return show.plan(rows, game=question, more=f"\n{known()}\n" * bool(known()))
     if work.kept is None and work.keep != "counts":
         raise UsageError(f"--keep {work.keep} needs a folder: name one with -o")
     prepare_kernels()
@@ -117,7 +117,7 @@ def count(
     from tilebase.questions import count as engine
 
     with work_folder(work.kept, "count", question, work.keep, *["lookahead"] * lookahead) as folder:
-        with counting_progress() as progress:
+        with counting_progress(known) as progress:
             result = engine.count(
                 question, lookahead=lookahead, folder=folder.path, keep=work.keep, up_to=work.up_to,
                 space=work.space, cluster=work.cluster, **run.use(progress),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from tilebase.claims.results import board_of, find_results
+from tilebase.claims.results import board_of, find_results, results
 from tilebase.costs.estimate import Estimate
 from tilebase.counting.tiles import least_slides
 from tilebase.errors import ResourceError, UsageError
@@ -37,7 +37,8 @@ def instead_of_solving(
     names = [one.name for one in objectives]
     if "fewest" in names and (least := least_slides(game)) is not None:
         yield f"no play wins in fewer than {least} slides (Dabish 2026)"
-    yield from _recorded(game, objectives)
+    asked = tuple(objective.text.partition(",")[0] for objective in objectives)
+    yield from _recorded(game, lambda question: question.startswith(asked))
     if formation_of(game) is None and "fewest" not in names:
         yield from _look_ahead(game, objectives, takes, fits)
     if OF_WINS.intersection(names):
@@ -80,7 +81,7 @@ def instead_of_counting(
     game: Game, takes: Callable[[int], Estimate], fits: Callable[[Estimate], bool]
 ) -> Iterator[str]:
     """Yield what can be asked instead of the counts of a game; `takes` estimates those up to a sum."""
-    yield from _recorded(game, ())
+    yield from _recorded(game, is_count)
     yield f"an upper bound: tilebase rank {game_text(game)}"
     first = min(game.sum(board) for board, _ in game.starts())
     total = _last(range(first + 4, first + 1024, 4), takes, fits)
@@ -88,20 +89,26 @@ def instead_of_counting(
         yield f"the counts up to the sum {total}: tilebase count {game_text(game)} --up-to {total}"
 
 
-def _recorded(game: Game, objectives: Sequence[Objective]) -> Iterator[str]:
-    """Yield what is recorded of the values of a game, or else of the game on its board to its goal."""
+def is_count(question: str) -> bool:
+    """Return whether a question asks how many states can occur."""
+    return question in ("states", "states up to symmetry")
+
+
+def recorded(game: Game, asked: Callable[[str], bool]) -> str:
+    """Return what is recorded of a game under a question that is `asked`; empty without it."""
     board = board_of(game)
-    words = board.partition(",")[0].replace(" to ", " ")
-    try:
-        found = find_results(*words.split())
-    except UsageError:
-        return
-    asked = tuple(objective.text.partition(",")[0] for objective in objectives)
-    for one in found:
-        if one.board == board and one.group != "open" and one.question.startswith(asked):
-            yield f"{one.question}, {one.value}: tilebase cite {one.name}"
-            return
-    yield f"what is recorded of this game: tilebase cite {words}"
+    for one in results():
+        if one.board == board and one.group != "open" and asked(one.question):
+            return f"{one.question}, {one.value}: tilebase cite {one.name}"
+    return ""
+
+
+def _recorded(game: Game, asked: Callable[[str], bool]) -> Iterator[str]:
+    """Yield what is recorded of a game, or else of the game on its board to its goal."""
+    words = board_of(game).partition(",")[0].replace(" to ", " ")
+    with suppress(UsageError):
+        find_results(*words.split())
+        yield recorded(game, asked) or f"what is recorded of this game: tilebase cite {words}"
 
 
 def _last(
