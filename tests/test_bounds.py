@@ -11,23 +11,26 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import cached_oracle as oracle
-from batching import BATCHED
-from tilebase import prove, solve
+from batching import BATCHED, noting_windows
+from tilebase import force, prove, solve
 from tilebase.cli import main
 from tilebase.costs import passes as boards
 from tilebase.costs import rows
 from tilebase.costs.passes import passing, planned_index
 from tilebase.dense.backends.bits import BitLayer
+from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import DenseLayer
 from tilebase.dense.plan import Plan
 from tilebase.errors import ResourceError, UsageError, WrongGameError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text, enough_text
 from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.questions import lemma
 from tilebase.questions import limits as limits_module
 from tilebase.questions.lemma import check_pattern
 from tilebase.questions.limits import _Bench, least_limits, search_limits
@@ -240,6 +243,37 @@ def test_wins_within_some_slides_need_fewer_boards():
     found = check_pattern(lost, within=20)
     assert not found.holds
     assert forced_slides(Game("3x3", 32, start=lost.format(found.board)), found.board, 6) is None
+
+
+@pytest.mark.parametrize("windows", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "goal", "pattern", "fillings", "within"),
+    [
+        ("2x4", 64, "lemma1", None, None),
+        ("2x4", 64, "lemma1", "32,16,4,4/8,4,4,4", 7),
+        ("2x4", 64, "pair", None, None),
+        ("2x4", 64, "two", "32,16,8,4/32,16,8,4", 12),
+        ("3x3", 32, "16,8,*/4,2,2/*,*,*", None, 20),
+    ],
+)
+def test_bits_say_whether_all_fillings_win(shape, goal, pattern, fillings, within, windows, monkeypatch):
+    """Where values do not fit into memory: in layers in memory, and in windows through files."""
+    game = Game(shape, goal, pattern=pattern)
+    asked: dict[str, Any] = {"fillings": fillings, "within": within}
+    values = check_pattern(game, **asked)
+    monkeypatch.setattr(lemma._Search, "_are_too_many", lambda *_: True)
+    if windows:
+        index = PerfectIndex(game.changed(pattern=None))
+        plan = Plan.of_bits(index, index.sizes(won=True), Allowance(memory=0, threads=2))
+        asked |= {"memory": plan.whole_bytes, "threads": 2}
+    cuts = noting_windows(monkeypatch)
+    found = check_pattern(game, **asked)
+    assert bool(cuts) == windows
+    assert (found.holds, found.fillings, found.boards) == (values.holds, values.fillings, values.boards)
+    assert (found.slides, found.within) == (None, None if found.holds else within)
+    assert game.matches(found.board)
+    if not found.holds:
+        assert not force(game.changed(pattern=None, start=game.format(found.board))).forced
 
 
 def test_a_check_goes_on_where_it_was_stopped(tmp_path, monkeypatch):

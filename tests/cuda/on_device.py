@@ -53,7 +53,7 @@ def solved(
         values[total] = decoded(found) if objective.type.is_coded else found
 
     # Threads would keep Boolean values as bits, but for a backup that they are given.
-    query = OtherQuery(make_backup(game, objective), keep)
+    query = OtherQuery(keep, make_backup(game, objective))
     with dense_pass(folder, game, objective, backend=backend, query=query, **options) as one:
         one.run()
         return one.start(), values

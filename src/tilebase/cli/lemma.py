@@ -91,7 +91,7 @@ def check(
             )
         board = question.format(found.board)
         text = f"{signed(found.statement)}\n{found.boards:,} boards were solved"
-        text += f"; that number of slides is needed from {board}\n" if found.holds else "\n"
+        text += f"; that number of slides is needed from {board}\n" if found.slides else "\n"
         row: dict[str, Any] = {"holds": VERDICTS[found.holds][0], "fillings": found.fillings}
         row |= {"boards": found.boards, "slides": found.slides, "board": board}
         show.write([row], found.as_dict(), text=text, game=question)

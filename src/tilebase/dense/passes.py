@@ -40,7 +40,7 @@ from tilebase.dense.backends.bits import Bits
 from tilebase.dense.backends.cuda import Cuda, device_memory
 from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.layers import Checkpoint, Checkpoints, DenseLayer, Lines
+from tilebase.dense.layers import Checkpoint, Checkpoints, Lines
 from tilebase.dense.plan import Plan
 from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import KeptValues, LayerValues, Wanted
@@ -90,11 +90,11 @@ SPARE_BYTES = 1 << 26
 
 
 class OtherQuery(NamedTuple):
-    """A query of another type than the objective's."""
+    """A query about the states of each layer, also of another type than the objective's."""
 
-    backup: Backup  # how it combines values
-    # What each layer shows of it: called with its sum and states, it returns plain JSON values.
-    callback: Callable[[int, DenseLayer], Any]
+    # What a layer shows of it: called with its sum and states, it returns plain JSON values.
+    callback: Callable[[int, Any], Any]
+    backup: Backup | None = None  # how it combines values, if not as the objective, as bits
 
 
 class DensePass:
@@ -104,8 +104,8 @@ class DensePass:
     are wanted the values of all afterstates, as value files in the order of ranks.  One that was filled
     without summaries or values that are wanted now is filled anew.
 
-    For a query of another type, what its callback returns for each layer is in `seen`.  All layers must fit
-    into memory then.
+    For a query, what its callback returns for each layer is in `seen`.  Bits may go through files then; other
+    layers must all fit into memory.
     """
 
     def __init__(
@@ -124,15 +124,16 @@ class DensePass:
         self.folder, self.index, self.objective, self._run = run.folder, index, objective, run
         self.game = game = index.game
         self.wanted, self._query = wanted, query
-        self.backup = query.backup if query else make_backup(game, objective)
+        own = query.backup if query else None
+        self.backup = own or make_backup(game, objective)
         self.lowest = first_sum(game) if sums.lowest is None else sums.lowest
         self._highest, self._last = sums.highest, max(self.lowest, sums.down_to or 0)
         self.sizes = index.sizes()
         self._plan = Plan.of(
             index, objective, run, value_bytes=self.backup.dtype.itemsize, sums=(self._last, sums.highest),
-            bits=query is None and not wanted.files and backend == "threads",
+            bits=own is None and not wanted.files and backend == "threads",
         )  # fmt: skip
-        if query is not None and self._plan.batched:
+        if query is not None and self._plan.batched and not self._plan.as_bits:
             raise ResourceError(
                 f"the layers of {game} needed at once take {self._plan.whole_bytes / 2**30:.1f} GiB, "
                 f"more than {run.memory / 2**30:.3g} GiB: choose a smaller goal or give lower limits"
@@ -362,7 +363,7 @@ class DensePass:
         if crc is not None:
             line["crc"] = self._checksums[total] = crc
         if self._query is not None:
-            assert isinstance(self._layers, InMemory)
+            assert isinstance(self._layers, InMemory | InWindows)
             line["seen"] = self.seen[total] = self._query.callback(total, self._layers.layer(total))
         self._checkpoints.journal.append(line, durable=self._plan.batched)
         if self._plan.batched:

@@ -12,10 +12,9 @@ same.  That pass takes layers from here (`Marks`) where they are to be solved an
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -34,7 +33,7 @@ from tilebase.dense.layers import RawLayer
 from tilebase.dense.plan import FILES, Plan
 from tilebase.dense.sizes import Words, check_index
 from tilebase.dense.steps import Source
-from tilebase.dense.tables import DenseRules, classes_of
+from tilebase.dense.tables import DenseRules, Filled, classes_of
 from tilebase.dense.windows import InWindows
 from tilebase.dense.workspace import Shares
 from tilebase.errors import CorruptError, ResourceError, UsageError
@@ -55,8 +54,6 @@ from tilebase.runtime.threads import Pool
 Array = npt.NDArray[Any]
 NO_TILE = 255
 """An exponent that no tile has."""
-PIECE = 1 << 18
-"""Symmetric boards that are looked up at once, about."""
 SEEN_BYTES = 16
 """Of each half board, what is known of it, about (`Seen`)."""
 KEYS = 1 << 18
@@ -130,27 +127,9 @@ class Reached(Bits):
         found[:, 1:] -= found[:, :-1].copy()
         return found
 
-    def _places(self, layer: BitLayer, boards: Array) -> tuple[Array, Array]:
-        """Return the words of a whole layer in which boards or their images are, and their bits there."""
-        found = []
-        for part in self._rules.index.parts:
-            number = np.zeros(len(boards), dtype=np.int64)
-            for cell, radix in zip(part.cells, part.radix, strict=True):
-                number = number * radix + boards[:, cell]
-            filling = part.index_of[number].astype(np.int64)
-            sums = part.units[filling]
-            found.append([part.class_of[sums], filling - part.starts[part.class_of[sums]], sums])
-        return self.places(layer.map, np.array(found, dtype=np.int64).swapaxes(0, 1))
-
-    def held(self, layer: BitLayer, boards: Array) -> Array:
-        """Return which boards, ``boards[n, cell]`` of exponents, are in a whole layer."""
-        words, places = self._places(layer, boards)
-        found: Array = layer.words[words] >> places.astype(WORD) & 1 > 0
-        return found
-
     def add(self, layer: BitLayer, boards: Array) -> None:
         """Add boards to a whole layer."""
-        words, places = self._places(layer, boards)
+        words, places = self.places_of(layer, boards)
         np.bitwise_or.at(layer.words, words, WORD.type(1) << places.astype(WORD))
 
     def leave_out_won(self, layer: BitLayer) -> None:
@@ -231,7 +210,7 @@ def seen(game: Game, half: Half, parts: Sequence[Part], *, inner: bool) -> reach
 # -- boards that symmetries keep -----------------------------------------------------------------
 
 
-class Symmetric:
+class Symmetric(Filled):
     """The boards that a symmetry keeps, by sum."""
 
     def __init__(self, game: Game, symmetry: Cells) -> None:
@@ -242,35 +221,8 @@ class Symmetric:
                 cycle.append(following)
             left -= set(cycle)
             cycles.append(cycle)
-        middle = len(cycles) // 2
-        self._cells = game.cells
-        self._first, self._second = (self._filled(game, some) for some in (cycles[:middle], cycles[middle:]))
-
-    @staticmethod
-    def _filled(game: Game, cycles: list[list[int]]) -> tuple[list[list[int]], Array, Array]:
-        """Return cycles of cells, all their fillings with one tile each, and the sums of these, ascending."""
-        radix = [max(game.tops) + 1] * len(cycles)
-        fillings = np.indices(radix, dtype=np.uint8).reshape(len(cycles), math.prod(radix)).T
-        tiles = np.where(fillings > 0, 1 << fillings.astype(np.int64), 0)
-        sums = tiles @ np.array([len(cycle) for cycle in cycles], dtype=np.int64)
-        order = np.argsort(sums, kind="stable")
-        return cycles, fillings[order], sums[order]
-
-    def of_sum(self, total: int) -> Iterator[Array]:
-        """Yield the exponents of the boards, uint8[n, cell], piece by piece."""
-        (ones, first, sums), (others, second, more) = self._first, self._second
-        begins, ends = (np.searchsorted(more, total - sums, side=side) for side in ("left", "right"))
-        counts = ends - begins
-        pieces = np.flatnonzero(np.diff(np.cumsum(counts) // PIECE)) + 1
-        for some in np.split(np.arange(len(first)), pieces):
-            one = np.repeat(some, counts[some])
-            until = np.cumsum(counts[some])
-            other = np.arange(len(one)) + np.repeat(begins[some] + counts[some] - until, counts[some])
-            boards = np.empty((len(one), self._cells), dtype=np.uint8)
-            for cycles, fillings in ((ones, first[one]), (others, second[other])):
-                for number, cycle in enumerate(cycles):
-                    boards[:, cycle] = fillings[:, number, None]
-            yield boards
+        every = range(max(game.tops) + 1)
+        super().__init__(game.cells, [(cycle, every) for cycle in cycles])
 
 
 def kinds_of(game: Game, boards: Array) -> Array:

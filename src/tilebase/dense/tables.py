@@ -33,6 +33,8 @@ JOB_BOARDS = 1 << 19
 """Boards per job, if the top or left halves can be divided so finely."""
 SUMMARY_BOARDS = 64 * CHUNK_KEYS
 """Values that one thread sums up at a time."""
+PIECE = 1 << 18
+"""Boards that are listed at once, about."""
 TABLE_ROWS = 64
 """Rows of a table of half boards that one job fills."""
 
@@ -251,6 +253,43 @@ def masks(
                 fits |= (part.fillings[:, given] == [held[position] for position in given]).all(axis=1)
             found[k] |= (fits & low[k]).astype(np.uint64) << np.uint64(bit)
     return found
+
+
+class Filled:
+    """The boards in which cells hold some codes, by sum; cells in a group hold the same."""
+
+    def __init__(self, cells: int, groups: Sequence[tuple[Sequence[int], Sequence[int]]]) -> None:
+        """``groups[n]``: the cells of a group, and the codes that they may hold."""
+        self._cells, middle = cells, len(groups) // 2
+        self._first, self._second = self._listed(groups[:middle]), self._listed(groups[middle:])
+
+    @staticmethod
+    def _listed(
+        groups: Sequence[tuple[Sequence[int], Sequence[int]]],
+    ) -> tuple[list[Sequence[int]], Array, Array]:
+        """Return the cells of some groups, all that these may hold, and its sums, ascending."""
+        grid = np.meshgrid(*(np.array(codes, dtype=np.uint8) for _, codes in groups), indexing="ij")
+        codes = np.array(grid, dtype=np.uint8).reshape(len(groups), -1 if groups else 1).T
+        tiles = np.where(codes > 0, 1 << codes.astype(np.int64), 0)
+        sums = tiles @ np.array([len(cells) for cells, _ in groups], dtype=np.int64)
+        order = np.argsort(sums, kind="stable")
+        return [cells for cells, _ in groups], codes[order], sums[order]
+
+    def of_sum(self, total: int) -> Iterator[Array]:
+        """Yield the exponents of the boards, uint8[n, cell], piece by piece."""
+        (ones, first, sums), (others, second, more) = self._first, self._second
+        begins, ends = (np.searchsorted(more, total - sums, side=side) for side in ("left", "right"))
+        counts = ends - begins
+        pieces = np.flatnonzero(np.diff(np.cumsum(counts) // PIECE)) + 1
+        for some in np.split(np.arange(len(first)), pieces):
+            one = np.repeat(some, counts[some])
+            until = np.cumsum(counts[some])
+            other = np.arange(len(one)) + np.repeat(begins[some] + counts[some] - until, counts[some])
+            boards = np.empty((len(one), self._cells), dtype=np.uint8)
+            for groups, codes in ((ones, first[one]), (others, second[other])):
+                for number, cells in enumerate(groups):
+                    boards[:, cells] = codes[:, number, None]
+            yield boards
 
 
 def spawns(game: Game, part: Part, exponent: int) -> kernels.Spawns:

@@ -58,6 +58,12 @@ class InWindows(Stored[BitLayer, RawLayer]):
             self._slide(layer, won, shares)
             self.keep(layer, states)
 
+    def layer(self, total: int) -> BitLayer:
+        """Return the states of a sum, read from their file, which must be there."""
+        layer = self._bits.layer(Source(total))
+        self._states[total].read_at(0, layer.data)
+        return layer
+
     def keep(self, layer: BitLayer, states: RawLayer | None = None) -> None:
         """Write the states of a whole layer to its file, and take it up."""
         path = self._path(layer.total)

@@ -12,6 +12,9 @@ A check for a win within a number of slides needs no layers beyond the sum that 
 boards with a larger sum count as lost.  This changes no win that is short enough.  So the result is exact
 with and without a number of slides.
 
+If these values do not fit into memory, boards are bits: whether the goal can be forced, in whatever number of
+slides.  Above the same sum they count as lost.
+
 Where there are too many boards for a pass, `sample_fillings` decides random fillings by the search.  One that
 is lost refutes the pattern; that none is lost proves nothing.
 """
@@ -23,6 +26,7 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -33,11 +37,13 @@ from tilebase._kernels.dense import least_where
 from tilebase.cluster.runs import Run, run_in
 from tilebase.costs.estimate import Estimate, check
 from tilebase.costs.passes import passing
+from tilebase.dense.backends.bits import BitLayer
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import DenseLayer
 from tilebase.dense.passes import DensePass, OtherQuery, Sums
-from tilebase.dense.tables import free_cells, kernel_part, masks, tasks
-from tilebase.errors import UsageError
+from tilebase.dense.plan import Plan
+from tilebase.dense.tables import Filled, free_cells, kernel_part, masks, tasks
+from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.findings import Finding, Reported
@@ -68,12 +74,12 @@ class PatternCheck(Reported):
     fillings:
         The number of boards with the pattern and the player to move: all fillings of the other cells.
     within:
-        The number of slides that the player may use; None for any number.
+        The number of slides that the player may use; None for any number, as for bits if it holds.
     holds:
         Whether the goal can be forced from each of these boards, within these slides.
     slides:
         The most slides that the player needs to force it, with the slide that makes the goal;
-        None if the goal is not forced from all boards.
+        None if the goal is not forced from all boards, or if the boards are bits.
     board:
         A filling that needs this number of slides, or from which the goal cannot be forced.
     seconds:
@@ -96,7 +102,8 @@ class PatternCheck(Reported):
         """Return whether all fillings are won."""
         value = f"no, not from {self.game.format(self.board)}"
         if self.holds:
-            value = f"yes, all {self.fillings:,} boards, within {count_of(self.slides or 0, 'slide')}"
+            value = f"yes, all {self.fillings:,} boards"
+            value += f", within {count_of(self.slides, 'slide')}" if self.slides else ""
         what = filling_words(self.game, self.limits)
         what += "" if self.within is None else f", within {count_of(self.within, 'slide')}"
         return (Finding(title_of(self.game), what, value, "verdict"),)
@@ -238,38 +245,38 @@ def sample_fillings(
 
 def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None, run: Run) -> PatternCheck:
     since = working_time()
-    search = _Search(game, fillings, within)
+    search = _Search(game, fillings, within, run)
     values = run.folder / places.values_folder(search.label)
     if not (values / places.SOLVED).exists():
-        sums = search.lowest, search.highest
+        size = 0 if search.as_bits else VALUE.itemsize
 
         def expected(game: Game) -> Estimate:
-            takes = passing(game, [Objective("survival")], run, sums=sums, value_bytes=VALUE.itemsize)
+            takes = passing(game, [search.objective], run, sums=search.span, value_bytes=size)
             return replace(takes, task="checking the pattern on all boards of")
 
         check(search.game, expected, run, run.folder)
     with (
         RunFolder(run.folder, Query(game)),
         DensePass(
-            run.within(places.values_folder(search.label)), search.index, Objective("survival"),
-            sums=Sums(search.lowest, search.highest), query=OtherQuery(search.backup, search.least_of),
+            run.within(places.values_folder(search.label)), search.index, search.objective,
+            sums=Sums(*search.span), query=search.query,
         ) as dense,
     ):  # fmt: skip
         solved = dense.run()
     with understood(f"the journal in {run.folder}"):  # a continued pass reads it from there
-        seen = [(least, total, rank) for total, (held, least, rank) in dense.seen.items() if held]
-        least, total, rank = min(seen)
+        seen = [(least, total, board) for total, (held, least, board) in dense.seen.items() if held]
+        least, _, board = min(seen)
     # The slide from the state itself is not in its raw value yet.
-    slides = CERTAIN - least + 1
-    holds = least > 0 and (within is None or slides <= within)
+    slides = None if search.as_bits or least <= 0 else CERTAIN - least + 1
+    holds = least > 0 and (within is None or slides is None or slides <= within)
     return PatternCheck(
         game,
         sum(dense.sizes[total] for total in solved),
         sum(held for held, _, _ in dense.seen.values()),
-        within,
+        None if search.as_bits and holds else within,
         holds,
         slides if holds else None,
-        search.index.unrank(total, rank),
+        tuple(board),
         working_time() - since,
         "" if fillings is None else game.changed(limits=fillings).limits_text,
     )
@@ -278,49 +285,104 @@ def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None,
 class _Search:
     """The boards among which the pattern is searched, and the boards of the pass."""
 
-    def __init__(self, game: Game, fillings: str | Sequence[int] | None, within: int | None) -> None:
+    def __init__(
+        self, game: Game, fillings: str | Sequence[int] | None, within: int | None, allowed: Allowance
+    ) -> None:
         if not game.patterns:
             raise UsageError(f"no board of {game} holds the pattern: the limits leave no cells for it")
-        tops = game.tops if fillings is None else game.changed(limits=fillings).tops
-        self.game = game.changed(pattern=None)
+        self._tops = tops = game.tops if fillings is None else game.changed(limits=fillings).tops
+        self.game, self._patterns = game.changed(pattern=None), game.patterns
         self.index = index = PerfectIndex(self.game)
-        self.lowest = min(_sum(game, pattern) for pattern in game.patterns)
-        self.highest: int | None = None
-        self.label = f"forced-{'-'.join(map(str, tops))}"
+        lowest: int = min(_sum(game, pattern) for pattern in game.patterns)
+        highest: int | None = None
         steps = [2**e for e in game.spawn_exponents]
         if within is not None:
             fullest = [
                 [top if wanted is None else wanted for wanted, top in zip(pattern, tops, strict=True)]
                 for pattern in game.patterns
             ]
-            self.highest = max(_sum(game, board) for board in fullest) + max(steps) * (within - 1)
-            self.label += f"-to-{self.highest}"
+            highest = max(_sum(game, board) for board in fullest) + max(steps) * (within - 1)
+        self.span = lowest, highest
         last = max(index.sizes())
-        if self.highest is not None:
-            last = min(last, self.highest)
-        longest = (last - self.lowest) // min(steps) + 1
-        if longest >= CERTAIN:
+        if highest is not None:
+            last = min(last, highest)
+        if (longest := (last - lowest) // min(steps) + 1) >= CERTAIN:
             raise UsageError(
                 f"a win may take {longest:,} slides, more than the {CERTAIN - 1:,} that a check can count: "
                 "give limits, or a number of slides"
             )
+        self.as_bits = self._are_too_many(allowed)
+        self.objective = Objective("guaranteed" if self.as_bits else "survival")
+        label = f"{'won' if self.as_bits else 'forced'}-{'-'.join(map(str, tops))}"
+        self.label = label + (f"-to-{highest}" if highest is not None else "")
+
+    def _are_too_many(self, allowed: Allowance) -> bool:
+        """Return whether values of all boards do not fit into memory."""
+        try:
+            return Plan.outline(
+                self.index, Objective("survival"), allowed, value_bytes=VALUE.itemsize, sums=self.span,
+                bits=False,
+            ).batched  # fmt: skip
+        except ResourceError:
+            return True
+
+    @cached_property
+    def query(self) -> OtherQuery:
+        """What the pass tells of each layer."""
+        if self.as_bits:
+            return OtherQuery(self._all_won)
         least, start = np.int64(-1), np.int64(CERTAIN)
-        adds = (TakeLargest(least, np.int64(-1)),) * len(steps)
-        self.backup = Backup(VALUE, 0, CERTAIN, adds, KeepLargest(least), start, start, "i8")
-        self._fitting = tuple(
-            kernel_part(part, marks, free_cells(game, part))
-            for part, marks in zip(index.parts, masks(game, index.parts, game.patterns, tops), strict=True)
+        adds = (TakeLargest(least, np.int64(-1)),) * len(self.game.spawn_exponents)
+        return OtherQuery(
+            self._least_of, Backup(VALUE, 0, CERTAIN, adds, KeepLargest(least), start, start, "i8")
         )
 
-    def least_of(self, total: int, states: DenseLayer) -> tuple[int, int, int]:
-        """Of the boards of a layer that hold the pattern: their number, the least value, a rank with it."""
-        held, least, position = 0, CERTAIN + 1, -1  # a win by the next slide has the value `CERTAIN`
+    @cached_property
+    def _fitting(self) -> tuple[Any, ...]:
+        """The parts of the index, with the patterns that their fillings fit."""
+        parts = self.index.parts
+        return tuple(
+            kernel_part(part, marks, free_cells(self.game, part))
+            for part, marks in zip(parts, masks(self.game, parts, self._patterns, self._tops), strict=True)
+        )
+
+    def _least_of(self, total: int, states: DenseLayer) -> tuple[int, int, Cells]:
+        """Of the boards of a layer that hold the pattern: their number, the least value, one that has it."""
+        held, least, rank = 0, CERTAIN + 1, -1  # a win by the next slide has the value `CERTAIN`
         for job in tasks(self.index, self.index.block_sizes(total), by_columns=False):
             count, value, where = least_where(job, self.index.units(total), self._fitting, states.arrays)
             held += int(count)
             if count and value < least:
-                least, position = int(value), int(where)
-        return held, least, position
+                least, rank = int(value), int(where)
+        return held, least, self.index.unrank(total, rank) if held else ()
+
+    def _all_won(self, total: int, states: BitLayer) -> tuple[int, int, Cells]:
+        """Do the same for bits: 1 is a win."""
+        held, least, found = 0, 1, np.zeros(0, dtype=np.uint8)
+        for number, filled in enumerate(self._filled):
+            for boards in filled.of_sum(total):
+                # A board that holds several patterns counts once.
+                for pattern in self._patterns[:number]:
+                    given = [cell for cell, e in enumerate(pattern) if e is not None]
+                    boards = boards[(boards[:, given] != [pattern[cell] for cell in given]).any(axis=1)]
+                won = states.held(boards)
+                held += len(won)
+                if len(won) and (not held or won.min() < least or not len(found)):
+                    least, found = int(won.min()), boards[won.argmin()]
+        return held, least, tuple(found.tolist())
+
+    @cached_property
+    def _filled(self) -> list[Filled]:
+        """The boards that hold each pattern."""
+        cells = range(self.game.cells)
+        allowed = [[e for e in self.game.codes(cell) if e <= self._tops[cell]] for cell in cells]
+        return [
+            Filled(
+                self.game.cells,
+                [([c], allowed[c] if e is None else [e] * (e in allowed[c])) for c, e in enumerate(pattern)],
+            )
+            for pattern in self._patterns
+        ]
 
 
 def _sum(game: Game, tiles: Sequence[int | None]) -> int:

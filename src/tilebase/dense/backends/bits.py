@@ -40,7 +40,7 @@ Job = Callable[[Array, matrices.MatrixScratch], None]
 class BitLayer:
     """Which boards of a layer or a window of it are won, for as long as it is there.
 
-    `value` and `summary` are those of a whole layer, by the top half.
+    `value`, `held` and `summary` are those of a whole layer, by the top half.
     """
 
     _memory: Memory | None = None
@@ -85,6 +85,10 @@ class BitLayer:
     def value(self, where: Cells) -> int:
         word, bit = self._bits.place(self.map, where)
         return int(self.words[word]) >> bit & 1
+
+    def held(self, boards: Array) -> Array:
+        """Return which boards of its sum, ``boards[n, cell]`` of exponents, are won."""
+        return self._bits.held(self, boards)
 
     def summary(self) -> ChunkSummary:
         won, boards = self._bits.count(self), self._bits.sizes[self.total]
@@ -185,6 +189,24 @@ class Bits:
         column = bottom.firsts[c, d] - bottom.begins[units - h]
         column += positions[2] * bottom.second.counts[d] + positions[3]
         return blocks.at[h, a] + row * blocks.wide[h, a] + (column >> 6), column & 63
+
+    def places_of(self, layer: BitLayer, boards: Array) -> tuple[Array, Array]:
+        """Return the words of a whole layer in which boards or their images are, and their bits there."""
+        found = []
+        for part in self._rules.index.parts:
+            number = np.zeros(len(boards), dtype=np.int64)
+            for cell, radix in zip(part.cells, part.radix, strict=True):
+                number = number * radix + boards[:, cell]
+            filling = part.index_of[number].astype(np.int64)
+            sums = part.units[filling]
+            found.append([part.class_of[sums], filling - part.starts[part.class_of[sums]], sums])
+        return self.places(layer.map, np.array(found, dtype=np.int64).swapaxes(0, 1))
+
+    def held(self, layer: BitLayer, boards: Array) -> Array:
+        """Return which boards, ``boards[n, cell]`` of exponents, are in a whole layer."""
+        words, places = self.places_of(layer, boards)
+        found: Array = layer.words[words] >> places.astype(WORD) & 1 > 0
+        return found
 
     def count(self, layer: BitLayer) -> int:
         """Return how many boards of a whole layer of afterstates are won."""
