@@ -133,7 +133,7 @@ class DensePass:
             index, objective, run, value_bytes=self.backup.dtype.itemsize, sums=(self._last, sums.highest),
             bits=own is None and not wanted.files and backend == "threads",
         )  # fmt: skip
-        if query is not None and self._plan.batched and not self._plan.as_bits:
+        if query is not None and not self._plan.as_bits and (self._plan.batched or own is None):
             raise ResourceError(
                 f"the layers of {game} needed at once take {self._plan.whole_bytes / 2**30:.1f} GiB, "
                 f"more than {run.memory / 2**30:.3g} GiB: choose a smaller goal or give lower limits"

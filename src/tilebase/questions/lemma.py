@@ -367,7 +367,7 @@ class _Search:
                     boards = boards[(boards[:, given] != [pattern[cell] for cell in given]).any(axis=1)]
                 won = states.held(boards)
                 held += len(won)
-                if len(won) and (not held or won.min() < least or not len(found)):
+                if len(won) and (not len(found) or won.min() < least):
                     least, found = int(won.min()), boards[won.argmin()]
         return held, least, tuple(found.tolist())
 
