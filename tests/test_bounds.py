@@ -228,6 +228,17 @@ def test_a_pattern_that_is_not_won_is_refuted():
     assert oracle.values(Game("3x3", 32, start=Game("3x3", 32).format(found.board)), "guaranteed").start == 0
 
 
+def test_fillings_that_are_not_won_are_counted():
+    plain = Game("2x3", 32, walls=[2])
+    game = Game("2x3", 32, pattern="*,8,_/*,*,*", walls=[2])
+    needed = [forced_slides(plain, (a, 3, 0, *rest), 9) for a, *rest in itertools.product(range(5), repeat=4)]
+    slides = [one for one in needed if one is not None]
+    found = check_pattern(game)
+    assert (found.fillings, found.not_won) == (5**4, 5**4 - len(slides))
+    within = check_pattern(game, within=max(slides) - 1)
+    assert within.not_won == found.not_won + slides.count(max(slides))
+
+
 def test_wins_within_some_slides_need_fewer_boards():
     """The layers above are left out, and the answers are those of the whole pass."""
     game = Game("2x4", 64, pattern="lemma1")
@@ -271,6 +282,7 @@ def test_bits_say_whether_all_fillings_win(shape, goal, pattern, fillings, withi
     assert bool(cuts) == windows
     assert (found.holds, found.fillings, found.boards) == (values.holds, values.fillings, values.boards)
     assert (found.slides, found.within) == (None, None if found.holds else within)
+    assert found.not_won == values.not_won
     assert game.matches(found.board)
     if not found.holds:
         assert not force(game.changed(pattern=None, start=game.format(found.board))).forced

@@ -448,13 +448,14 @@ def raise_to_tops(tasks, units, parts, tops, layer):
 
 
 @kernel()
-def least_where(tasks, units, parts, layer):
-    """Return how many boards of some top halves fit a pattern, their least value, and a rank that has it.
+def least_where(tasks, units, parts, layer, enough):
+    """Return of the boards of some top halves that fit a pattern how many there are, how many have less than
+    `enough`, the least value, and a rank that has it.
 
     `tasks` and `parts` are those of `fold_spawns`, `layer` is `Values`.
     """
     a, b, c, d = parts[0], parts[1], parts[2], parts[3]
-    count = 0
+    count, less = 0, 0
     # Larger than any value.
     least = np.int64(1) << np.int64(62)
     where = np.int64(-1)
@@ -481,7 +482,8 @@ def least_where(tasks, units, parts, layer):
                             if both & d.masks[d.starts[kd] + j]:
                                 count += 1
                                 value = np.int64(layer.values[FIRST + at + ic * nd + j])
+                                less += value < enough
                                 if value < least:
                                     least = value
                                     where = at + ic * nd + j
-    return count, least, where
+    return count, less, least, where

@@ -67,8 +67,8 @@ def check(
     """Check whether a pattern wins from every filling.
 
     A filling puts tiles on the cells that the pattern leaves free. The default pattern is lemma1. Prints the
-    number of fillings and the longest forced win. If a filling is not won, the exit status is 1. The same
-    command continues an interrupted check.
+    number of fillings and, if memory is enough to count slides, the longest forced win. If a filling is not
+    won, the exit status is 1. The same command continues an interrupted check.
 
     tilebase lemma 3x3 128
 
@@ -92,8 +92,13 @@ def check(
         board = question.format(found.board)
         text = f"{signed(found.statement)}\n{found.boards:,} boards were solved"
         text += f"; that number of slides is needed from {board}\n" if found.slides else "\n"
+        text += (
+            f"{found.not_won:,} of {found.fillings:,} boards with the pattern are not won\n"
+            if found.not_won
+            else ""
+        )
         row: dict[str, Any] = {"holds": VERDICTS[found.holds][0], "fillings": found.fillings}
-        row |= {"boards": found.boards, "slides": found.slides, "board": board}
+        row |= {"not_won": found.not_won, "boards": found.boards, "slides": found.slides, "board": board}
         show.write([row], found.as_dict(), text=text, game=question)
         folder.finish()  # only after the result was written
     return int(not found.holds)

@@ -75,8 +75,8 @@ class PatternCheck(Reported):
         The number of boards with the pattern and the player to move: all fillings of the other cells.
     within:
         The number of slides that the player may use; None for any number, as for bits if it holds.
-    holds:
-        Whether the goal can be forced from each of these boards, within these slides.
+    not_won:
+        From how many of these boards it cannot, within the limits.
     slides:
         The most slides that the player needs to force it, with the slide that makes the goal;
         None if the goal is not forced from all boards, or if the boards are bits.
@@ -92,11 +92,16 @@ class PatternCheck(Reported):
     boards: int
     fillings: int
     within: int | None
-    holds: bool
+    not_won: int
     slides: int | None
     board: Cells
     seconds: float
     limits: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it can be forced from each of them."""
+        return not self.not_won
 
     def asked(self) -> tuple[Finding, ...]:
         """Return whether all fillings are won."""
@@ -110,7 +115,7 @@ class PatternCheck(Reported):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return super().as_dict() | {"board": self.game.format(self.board)}
+        return super().as_dict() | {"holds": self.holds, "board": self.game.format(self.board)}
 
 
 def check_pattern(
@@ -264,18 +269,16 @@ def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None,
     ):  # fmt: skip
         solved = dense.run()
     with understood(f"the journal in {run.folder}"):  # a continued pass reads it from there
-        seen = [(least, total, board) for total, (held, least, board) in dense.seen.items() if held]
-        least, _, board = min(seen)
-    # The slide from the state itself is not in its raw value yet.
-    slides = None if search.as_bits or least <= 0 else CERTAIN - least + 1
-    holds = least > 0 and (within is None or slides is None or slides <= within)
+        told = dense.seen.values()
+        least, board = min((least, board) for held, _, least, board in told if held)
+        lost = sum(lost for _, lost, *_ in told)
     return PatternCheck(
         game,
         sum(dense.sizes[total] for total in solved),
-        sum(held for held, _, _ in dense.seen.values()),
-        None if search.as_bits and holds else within,
-        holds,
-        slides if holds else None,
+        sum(held for held, *_ in told),
+        None if search.as_bits and not lost else within,
+        lost,
+        None if search.as_bits or lost else CERTAIN - least + 1,
         tuple(board),
         working_time() - since,
         "" if fillings is None else game.changed(limits=fillings).limits_text,
@@ -290,6 +293,8 @@ class _Search:
     ) -> None:
         if not game.patterns:
             raise UsageError(f"no board of {game} holds the pattern: the limits leave no cells for it")
+        # The slide from a state itself is not in its raw value yet.
+        self._enough = 1 if within is None else CERTAIN + 1 - within
         self._tops = tops = game.tops if fillings is None else game.changed(limits=fillings).tops
         self.game, self._patterns = game.changed(pattern=None), game.patterns
         self.index = index = PerfectIndex(self.game)
@@ -346,19 +351,23 @@ class _Search:
             for part, marks in zip(parts, masks(self.game, parts, self._patterns, self._tops), strict=True)
         )
 
-    def _least_of(self, total: int, states: DenseLayer) -> tuple[int, int, Cells]:
-        """Of the boards of a layer that hold the pattern: their number, the least value, one that has it."""
-        held, least, rank = 0, CERTAIN + 1, -1  # a win by the next slide has the value `CERTAIN`
+    def _least_of(self, total: int, states: DenseLayer) -> tuple[int, int, int, Cells]:
+        """Return how many boards of a layer hold the pattern, how many of these are not won, the least value
+        of one, and a board that has it.
+        """
+        held, lost, least, rank = 0, 0, CERTAIN + 1, -1  # a win by the next slide has the value `CERTAIN`
         for job in tasks(self.index, self.index.block_sizes(total), by_columns=False):
-            count, value, where = least_where(job, self.index.units(total), self._fitting, states.arrays)
-            held += int(count)
+            count, less, value, where = least_where(
+                job, self.index.units(total), self._fitting, states.arrays, self._enough
+            )
+            held, lost = held + int(count), lost + int(less)
             if count and value < least:
                 least, rank = int(value), int(where)
-        return held, least, self.index.unrank(total, rank) if held else ()
+        return held, lost, least, self.index.unrank(total, rank) if held else ()
 
-    def _all_won(self, total: int, states: BitLayer) -> tuple[int, int, Cells]:
-        """Do the same for bits: 1 is a win."""
-        held, least, found = 0, 1, np.zeros(0, dtype=np.uint8)
+    def _all_won(self, total: int, states: BitLayer) -> tuple[int, int, int, Cells]:
+        """Return the same of bits: 1 is a win."""
+        held, lost, found = 0, 0, np.zeros(0, dtype=np.uint8)
         for number, filled in enumerate(self._filled):
             for boards in filled.of_sum(total):
                 # A board that holds several patterns counts once.
@@ -366,10 +375,10 @@ class _Search:
                     given = [cell for cell, e in enumerate(pattern) if e is not None]
                     boards = boards[(boards[:, given] != [pattern[cell] for cell in given]).any(axis=1)]
                 won = states.held(boards)
-                held += len(won)
-                if len(won) and (not len(found) or won.min() < least):
-                    least, found = int(won.min()), boards[won.argmin()]
-        return held, least, tuple(found.tolist())
+                if len(won) and (not held or (not lost and not won.all())):
+                    found = boards[won.argmin()]
+                held, lost = held + len(won), lost + int(np.count_nonzero(~won))
+        return held, lost, int(not lost), tuple(found.tolist())
 
     @cached_property
     def _filled(self) -> list[Filled]:
