@@ -92,10 +92,8 @@ def check(
         board = question.format(found.board)
         text = f"{signed(found.statement)}\n{found.boards:,} boards were solved"
         text += f"; that number of slides is needed from {board}\n" if found.slides else "\n"
-        text += (
-            f"{found.not_won:,} of {found.fillings:,} boards with the pattern are not won\n"
-            if found.not_won
-            else ""
+        text += f"not won: {found.not_won:,} of {found.fillings:,} boards with the pattern\n" * (
+            not found.holds
         )
         row: dict[str, Any] = {"holds": VERDICTS[found.holds][0], "fillings": found.fillings}
         row |= {"not_won": found.not_won, "boards": found.boards, "slides": found.slides, "board": board}
