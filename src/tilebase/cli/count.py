@@ -109,7 +109,8 @@ def count(
             question, run.allowed(), up_to=work.up_to, lookahead=lookahead, keep=work.keep, space=work.space,
             folder=work.kept, cluster=work.cluster,
         )  # fmt: skip
-        return show.plan(rows, game=question, more=f"\n{known()}\n" * bool(known()))
+        told = known()
+        return show.plan(rows, game=question, more=f"\n{told}\n" if told else "")
     if work.kept is None and work.keep != "counts":
         raise UsageError(f"--keep {work.keep} needs a folder: name one with -o")
     prepare_kernels()
