@@ -536,3 +536,25 @@ def test_a_stop_between_fold_and_slides_goes_on_after_the_last_checkpoint(at, tm
     with lean_pass(tmp_path, "lower") as again:
         assert (again.run(), again.start()) == (expected.found, expected.start())
     assert (len(layers) < len(again.sizes)) == (at > 3)
+
+
+@pytest.mark.parametrize("made", [2, 20])
+def test_a_stop_while_a_layer_is_entered_leaves_no_checkpoint_that_lacks_one(
+    made, tmp_path, monkeypatch, whole
+):
+    """The slides of the layer gave up the states on which the last finished one rests, too."""
+    expected, entered = whole(LEAN, "lower"), []
+    with lean_pass(tmp_path, "lower") as one:
+        finish = one._finish
+
+        def stop(*arguments):
+            entered.append(arguments)
+            if len(entered) == made:
+                raise KeyboardInterrupt
+            finish(*arguments)
+
+        monkeypatch.setattr(one, "_finish", stop)
+        with pytest.raises(KeyboardInterrupt):
+            one.run()
+    with lean_pass(tmp_path, "lower") as again:
+        assert (again.run(), again.start()) == (expected.found, expected.start())

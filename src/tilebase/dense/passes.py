@@ -277,8 +277,11 @@ class DensePass:
         return self.found
 
     def _keep_for_later(self, last: int | None) -> None:
-        # Where sums have gaps the last layer may be needed no more, and then little was done.
-        if last is None or last not in self._layers.totals or self._plan.batched:
+        if last is None or self._plan.batched:
+            return
+        # The slides of the next layer may have given up what it rests on.  Where sums have gaps, the last layer
+        # may be needed no more; then little was done.
+        if any(total in self.found and total not in self._layers.totals for total in (last, last + 2)):
             return
         if problem := self._checkpoint(last):
             raise StorageError(f"the layers from which a later call continues are not saved: {problem}")
