@@ -279,8 +279,8 @@ class DensePass:
     def _keep_for_later(self, last: int | None) -> None:
         if last is None or self._plan.batched:
             return
-        # The slides of the next layer may have given up what it rests on.  Where sums have gaps, the last layer
-        # may be needed no more; then little was done.
+        # The slides of the next layer may have given up what it rests on.  Where sums have gaps, it may be
+        # needed no more; then little was done.
         if any(total in self.found and total not in self._layers.totals for total in (last, last + 2)):
             return
         if problem := self._checkpoint(last):
