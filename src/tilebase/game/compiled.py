@@ -186,59 +186,47 @@ class CompiledGame:
     def _axes(self) -> Axes:
         game = self.game
         # Along each axis: its lines, the order of cells that makes them rows of a key, and back again.
-        lines = [game.grid.lines[direction] for direction in game.directions[::2]]
-        orders = [tuple(itertools.chain.from_iterable(axis)) for axis in lines]
+        axes = [game.grid.lines[direction] for direction in game.directions[::2]]
+        orders = [tuple(itertools.chain.from_iterable(lines)) for lines in axes]
         inverses = [tuple(sorted(range(game.cells), key=order.__getitem__)) for order in orders]
-        permuted = [order != tuple(range(game.cells)) for order in orders]
-        restored = [order not in self.group for order in orders]
-        # Lines with walls on the same cells are of one kind and share a table, if it is short enough.
-        walls = np.zeros((len(lines), max(map(len, lines))), dtype=np.uint64)
-        for a, axis in enumerate(lines):
-            for k, line in enumerate(reversed(axis)):
-                walls[a, k] = sum(1 << i for i, cell in enumerate(line) if cell in game.walls)
-        cells = [len(axis[0]) for axis in lines]
-        kinds = [
-            list(dict.fromkeys(found[: len(axis)].tolist())) for axis, found in zip(lines, walls, strict=True)
-        ]
-        by_table = [len(kind) << n * game.bits <= MOST_ENTRIES for n, kind in zip(cells, kinds, strict=True)]
-        tables = [
-            np.concatenate(
-                [_line_table(n, game.bits, game.x_code, self._made_goal, self._top, one) for one in kind]
-            )
-            if short
-            else np.zeros(1, dtype=np.uint64)
-            for n, kind, short in zip(cells, kinds, by_table, strict=True)
-        ]
-        # Where the table of each line begins in that of its axis.
-        begins = np.zeros((len(lines), max(4, *map(len, lines))), dtype=np.uint64)
-        for a, (axis, kind) in enumerate(zip(lines, kinds, strict=True)):
-            begins[a, : len(axis)] = [
-                kind.index(one) << cells[a] * game.bits for one in walls[a, : len(axis)]
+        most = max(map(len, axes))
+        walls = np.zeros((len(axes), most), dtype=np.uint64)
+        begins = np.zeros((len(axes), max(4, most)), dtype=np.uint64)  # of the tables of lines
+        by_table, by_pair = np.zeros((2, len(axes)), dtype=np.uint8)
+        # There are always three, so that kernels are compiled once for all shapes.
+        tables = [np.zeros(1, dtype=np.uint64)] * 3
+        pairs = [np.zeros(1, dtype=np.uint32)] * 3
+        for a, lines in enumerate(axes):
+            cells, line_bits = len(lines[0]), len(lines[0]) * game.bits
+            walled = [
+                sum(1 << i for i, cell in enumerate(line) if cell in game.walls) for line in reversed(lines)
             ]
-        # Tables with both slides of a short line in one entry, where no slide is flagged.
-        by_pair = [
-            table and n * game.bits <= 16 and not (game.bounds.cuts_merges or self._made_goal)
-            for table, n in zip(by_table, cells, strict=True)
-        ]
-        pairs = [
-            _pairs(table, n * game.bits) if paired else np.zeros(1, dtype=np.uint32)
-            for table, n, paired in zip(tables, cells, by_pair, strict=True)
-        ]
+            # Lines with walls on the same cells are of one kind and share a table, if it is short enough.
+            kinds = list(dict.fromkeys(walled))
+            walls[a, : len(lines)] = walled
+            begins[a, : len(lines)] = [kinds.index(one) << line_bits for one in walled]
+            if len(kinds) << line_bits > MOST_ENTRIES:
+                continue
+            by_table[a] = True
+            rules = game.x_code, self._made_goal, self._top
+            tables[a] = np.concatenate([_line_table(cells, game.bits, *rules, one) for one in kinds])
+            # Tables with both slides of a short line in one entry, where no slide is flagged.
+            if line_bits <= 16 and not (game.bounds.cuts_merges or self._made_goal):
+                by_pair[a] = True
+                pairs[a] = _pairs(tables[a], line_bits)
         # The masks of x on boards whose lines along an axis are rows.
         masks = [[game.cell_bits(order.index(c) for c in mask) for mask in game.masks] for order in orders]
-        tables += [tables[0]] * (3 - len(tables))  # so that kernels are compiled once for all shapes
-        pairs += [pairs[0]] * (3 - len(pairs))
         return Axes(
-            lines=np.array([len(axis) for axis in lines], dtype=np.uint64),
-            cells=np.array(cells, dtype=np.uint64),
-            by_table=np.array(by_table, dtype=np.uint8),
+            lines=np.array([len(lines) for lines in axes], dtype=np.uint64),
+            cells=np.array([len(lines[0]) for lines in axes], dtype=np.uint64),
+            by_table=by_table,
             tables=(tables[0], tables[1], tables[2]),
-            by_pair=np.array(by_pair, dtype=np.uint8),
+            by_pair=by_pair,
             pairs=(pairs[0], pairs[1], pairs[2]),
             begins=begins,
             walls=walls,
-            permuted=np.array(permuted, dtype=np.uint8),
-            restored=np.array(restored, dtype=np.uint8),
+            permuted=np.array([order != tuple(range(game.cells)) for order in orders], dtype=np.uint8),
+            restored=np.array([order not in self.group for order in orders], dtype=np.uint8),
             masks=np.array(masks, dtype=np.uint64).reshape(len(orders), len(game.masks)),
             rows=permutations(game, orders),
             back=permutations(game, inverses),
