@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,25 +58,18 @@ def _empty_table(bits: int) -> Array:
     return whole[begin : begin + size]
 
 
-def _read_head(file: BinaryIO, size: int) -> tuple[int, int, int]:
+def _read_head(head: bytes, size: int) -> tuple[int, int, int]:
     """Read the head of a file of `size` bytes: the game, how many entries were made, and the lines.
 
     Raises `ValueError`.
     """
-    magic, layout, game, entered, lines = HEAD.unpack(file.read(HEAD.size))
+    magic, layout, game, entered, lines = HEAD.unpack(head)
     if (magic, layout) != (MAGIC, kernels.LAYOUT):
         raise ValueError("a table of another version")
     expected = HEAD.size + 8 * kernels.LINE * lines + CRC.size
     if lines < 16 or lines & lines - 1 or entered < 0 or size != expected:
         raise ValueError("no table of decided afterstates")
     return game, entered, lines
-
-
-def _pieces(file: BinaryIO, lines: int) -> Iterator[tuple[int, Array]]:
-    """Yield the lines of a table in pieces, each with the index of its first line."""
-    for first in range(0, lines, PIECE):
-        size = min(PIECE, lines - first) * kernels.LINE
-        yield first, np.frombuffer(file.read(8 * size), dtype="<u8", count=size)
 
 
 def _listed(part: Array, bits: int, first: int) -> tuple[Array, Array]:
@@ -148,22 +141,28 @@ class Facts:
     def load(self, path: Path) -> None:
         """Read the table of a file, if it exists, as far as it fits into memory.
 
-        Raises `CorruptError`, `WrongGameError` or `StorageError`.
+        Raises `CorruptError`, `WrongGameError` or `StorageError`; what was read until then remains.
         """
         if not path.exists():
             return
         try:
             with storage_errors(path, "read"), path.open("rb") as file:
-                game, entered, lines = _read_head(file, path.stat().st_size)
-                file.seek(0)
-                crc = zlib.crc32(file.read(HEAD.size))
-                for _, part in _pieces(file, lines):
+                head = file.read(HEAD.size)
+                game, entered, lines = _read_head(head, path.stat().st_size)
+                crc, bits = zlib.crc32(head), lines.bit_length() - 1
+                fits = bits <= self._most_bits
+                if fits:
+                    self.table, self.bits = _empty_table(bits), bits
+                for first in range(0, lines, PIECE):
+                    size = min(PIECE, lines - first) * kernels.LINE
+                    part = np.frombuffer(file.read(8 * size), dtype="<u8", count=size)
                     crc = zlib.crc32(part.data, crc)
+                    if fits:
+                        self.table[first * kernels.LINE :][:size] = part
+                    else:
+                        self.enter(*_listed(part.astype(np.uint64), bits, first))
                 if CRC.pack(crc) != file.read():
                     raise ValueError("another checksum")
-                file.seek(HEAD.size)
-                if game == self.game:
-                    self._take(file, lines)
         except (ValueError, struct.error) as error:
             raise CorruptError(
                 f"{path} is damaged, or of another version: delete it and search again"
@@ -171,16 +170,6 @@ class Facts:
         if game != self.game:
             raise WrongGameError(f"{path} belongs to another game: delete it, and run the command again")
         self.entered = max(self.entered, entered)
-
-    def _take(self, file: BinaryIO, lines: int) -> None:
-        bits = lines.bit_length() - 1
-        if bits <= self._most_bits:
-            self.table, self.bits = _empty_table(bits), bits
-            for first, part in _pieces(file, lines):
-                self.table[first * kernels.LINE :][: len(part)] = part
-        else:
-            for first, part in _pieces(file, lines):
-                self.enter(*_listed(part.astype(np.uint64), bits, first))
 
 
 class _Seeker:
