@@ -46,8 +46,7 @@ class SetResults:
     def known(self, keys: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """For each key, `WON` or `LOST` of `_kernels.force`: all afterstates of play are decided."""
         won = self._stored.holds(cells_of(self.game, keys).T, after=True) == self._of_slider
-        found: npt.NDArray[Any] = np.where(won, kernels.WON, kernels.LOST)
-        return found
+        return np.where(won, kernels.WON, kernels.LOST)
 
     def decide(self, key: int) -> bool:
         """Return whether the player wins from an afterstate."""

@@ -138,14 +138,12 @@ class Sets:
         bits = [(place, False) for place in range(2 * len(self.order))]
         for cell, value in enumerate(board):
             bits += [(self._at(cell, bit, after), code == 1) for bit, code in enumerate(self.codes[value])]
-        found: bool = boards.eval(bits)
-        return found
+        return boards.eval(bits)
 
     @staticmethod
     def nodes(boards: Diagram) -> int:
         """Nodes of a diagram, leaves included."""
-        found: int = boards.node_count()
-        return found
+        return boards.node_count()
 
     def _at(self, cell: int, bit: int, after: bool) -> int:
         return 2 * self.place[cell, bit] + after

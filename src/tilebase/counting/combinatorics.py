@@ -212,8 +212,7 @@ def _ways_around(game: Game, cycles: Cycles, exponents: Sequence[int]) -> Ways:
     ways[0, 0] = 1
     for top, length in cycles:
         ways = _with_cycle(ways, length, [e for e in exponents if e <= top])
-    result: Ways = ways[movable]
-    return result
+    return ways[movable]
 
 
 def convolved(ways: npt.NDArray[Any], other: npt.NDArray[Any]) -> Ways:

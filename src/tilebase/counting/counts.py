@@ -215,8 +215,7 @@ def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, di
 
 def trimmed(counts: IntArray) -> list[int]:
     """Return counts by exponent as a line of a layer holds them: without the zeros at the end."""
-    kept: list[int] = np.trim_zeros(counts, "b").tolist()
-    return kept
+    return np.trim_zeros(counts, "b").tolist()
 
 
 def counts_of(

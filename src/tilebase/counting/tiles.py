@@ -110,8 +110,7 @@ def _cell_by_cell(game: Game, top: int) -> tuple[Array, Array]:
 
 
 def _sums(counts: Array) -> Array:
-    found: Array = counts.astype(np.int64) @ (2 << np.arange(counts.shape[1], dtype=np.int64))
-    return found
+    return counts.astype(np.int64) @ (2 << np.arange(counts.shape[1], dtype=np.int64))
 
 
 # -- slides ------------------------------------------------------------------------------------------

@@ -62,10 +62,9 @@ class Board:
 
     def __post_init__(self) -> None:
         check_is_game(self.game, wide=True)
-        cells: object = self.cells
-        if isinstance(cells, str):
+        if isinstance(self.cells, str):
             raise BoardError(
-                f"the cells of a Board are exponents: read tiles as Board.read(game, {cells[:80]!r})"
+                f"the cells of a Board are exponents: read tiles as Board.read(game, {self.cells[:80]!r})"
             )
         object.__setattr__(self, "cells", self.game.check_after(self.cells))
 
@@ -175,8 +174,7 @@ class Board:
 
         Raises `UsageError` if `size` is not positive.
         """
-        wanted: object = size
-        if not isinstance(wanted, int | float) or not 0 < wanted < 1e6:
+        if not isinstance(size, int | float) or not 0 < size < 1e6:
             raise UsageError(f"the size of a picture must be 1 to 1,000,000 pixels, not {size}")
         width, height = drawing_size(self.game.shape)
         return drawing(self.game.shape, self.text, size / max(width, height))

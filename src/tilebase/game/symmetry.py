@@ -59,8 +59,7 @@ def permuter(permutation: Sequence[int]) -> Callable[[Sequence[int]], Cells]:
     if len(permutation) == 1:
         only = permutation[0]
         return lambda board: (board[only],)
-    get: Callable[[Sequence[int]], Cells] = itemgetter(*permutation)
-    return get
+    return itemgetter(*permutation)
 
 
 def images(game: Game, cells: Sequence[int]) -> list[Cells]:

@@ -270,8 +270,7 @@ def discounted(objective: Objective, values: Array, most: int) -> Array:
     """States times the discount, from what is stored of them; bounds are at most `most`."""
     if objective.is_bound:
         found = discounted_bounds(objective, values.astype(np.uint64))
-        kept: Array = np.minimum(found, np.uint64(most)).astype(values.dtype)
-        return kept
+        return np.minimum(found, np.uint64(most)).astype(values.dtype)
     coded = objective.type.is_coded
     numbers = decoded(values) if coded else values.astype(np.float64)
     factor = float(objective.discount)

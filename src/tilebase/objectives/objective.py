@@ -174,8 +174,7 @@ class Objective:
     discount: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        words: tuple[object, object] = (self.name, self.dtype)
-        if not all(isinstance(word, str) for word in words):
+        if not isinstance(self.name, str) or not isinstance(self.dtype, str):
             raise UsageError(
                 f"an objective has a name and a type as text, not {self.name!r} and {self.dtype!r}"
             )

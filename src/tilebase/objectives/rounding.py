@@ -114,8 +114,7 @@ class Rounding:
     def _empty(self) -> Array:
         """``[k]``: the most empty cells of a board of sum 2 k."""
         tiles = np.bitwise_count(np.arange(self.game.largest_sum // 2 + 1))
-        most: Array = np.maximum(self.game.free_cells - tiles.astype(int), 1)
-        return most
+        return np.maximum(self.game.free_cells - tiles.astype(int), 1)
 
     @cached_property
     def _steps(self) -> Array:
@@ -127,14 +126,12 @@ class Rounding:
         mixing = 3 * max(1.0, float(four / (1 - four))) if 0 < four < 1 else 0.0
         others = 1 + mixing + (0 if plain else OTHER)
         stored = objective.type.unit * (1 if plain else 2)
-        steps: Array = (self._empty + others) * DOUBLE + stored
-        return steps
+        return (self._empty + others) * DOUBLE + stored
 
     @cached_property
     def _sums(self) -> Array:
         """``[k]``: the errors of all steps from the sum 2 k on, added."""
-        sums: Array = np.cumsum(self._steps[::-1])[::-1]
-        return sums
+        return np.cumsum(self._steps[::-1])[::-1]
 
     @cached_property
     def _log_chances(self) -> Array:
@@ -148,8 +145,7 @@ class Rounding:
                 wide = np.maximum(wide, np.concatenate([empty[:1].repeat(back), empty[:-back]])[: len(empty)])
             logs = np.minimum(logs, (math.log(game.spawn.chance(exponent)) - np.log(wide)) / layers)
         logs = logs + math.log(self.objective.discount)
-        chances: Array = np.minimum(np.cumsum(logs[::-1])[::-1], 0.0)
-        return chances
+        return np.minimum(np.cumsum(logs[::-1])[::-1], 0.0)
 
 
 def _share(size: float, relative: float) -> float:

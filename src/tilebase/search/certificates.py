@@ -224,8 +224,7 @@ class _Closure:
         game = self.game
         signs = DIGITS.ljust(game.x)[: game.x] + "x" if game.unmergeable else DIGITS
         digits: Array = np.frombuffer(signs.encode(), dtype=np.uint8)
-        words: Array = digits[cells_of(game, keys).T]
-        return words
+        return digits[cells_of(game, keys).T]
 
 
 class _Strategy(_Closure):
@@ -394,8 +393,7 @@ def hitting_set(wanted: list[tuple[Array, Array]]) -> Array:
         kept = ~covered[group]
         group, rank = group[kept], rank[kept]
         if not len(group):
-            chosen: Array = distinct[taken]
-            return chosen
+            return distinct[taken]
         # In each group, the key that is in most groups; the least key of several.
         weight = np.bincount(rank, minlength=len(distinct)) * len(distinct) + np.arange(len(distinct))[::-1]
         most = np.zeros(offset, dtype=np.int64)
