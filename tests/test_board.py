@@ -156,10 +156,25 @@ def test_drawing_has_the_size_asked_for(size: float) -> None:
     assert float(root.get("height", 0)) < size
 
 
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of two colours, 1 to 21, as WCAG 2.2 defines it."""
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
 def test_tiles_can_be_read() -> None:
     """Text stands out from its tile as WCAG 2.2 asks (4.5 to 1), and no two tiles look alike."""
     fills = [drawing.tile_color(exponent) for exponent in range(1, 18)] + [drawing.X_FILL]
-    assert all(drawing._contrast(fill, drawing.ink_color(fill)) >= 4.5 for fill in fills)
+    assert all(contrast(fill, drawing.ink_color(fill)) >= 4.5 for fill in fills)
+    for fill in (*fills, drawing.EMPTY, drawing.WALL, drawing.GRID):
+        best = max((drawing.DARK, drawing.LIGHT), key=lambda ink: contrast(ink, fill))
+        assert drawing.ink_color(fill) == best
     assert len({*fills, drawing.EMPTY, drawing.WALL, drawing.GRID}) == len(fills) + 3
 
 

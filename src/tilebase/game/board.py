@@ -32,6 +32,8 @@ FILLS = (
     + ("#c4b84a", "#9dbb62", "#6fb58a", "#2b7f86", "#34749c", "#4c529b", "#6d3b83", "#8a2f5e")
 )  # fmt: skip
 """``FILLS[e - 1]`` is the colour of the tile 2**e; larger tiles are black."""
+DARK_FILLS = {FILLS[5], *FILLS[11:], "#000000", X_FILL, WALL}
+"""Those on which light text has more contrast than dark text, as WCAG 2.2 defines it."""
 
 
 @dataclass(frozen=True)
@@ -354,16 +356,4 @@ def tile_color(exponent: int) -> str:
 
 def ink_color(fill: str) -> str:
     """Return the colour of text with more contrast to a fill."""
-    return max((DARK, LIGHT), key=lambda ink: _contrast(ink, fill))
-
-
-def _contrast(one: str, other: str) -> float:
-    """Return the contrast ratio of two colours, 1 to 21, as WCAG 2.2 defines it."""
-    darker, lighter = sorted((_luminance(one), _luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return LIGHT if fill in DARK_FILLS else DARK
