@@ -266,11 +266,6 @@ class Search:
         """Return `WON`, `LOST` or `UNKNOWN` of `_kernels.force` for each canonical key."""
         return self.facts.known(keys)
 
-    @property
-    def forgotten(self) -> int:
-        """Entries that were deleted because memory was short; some may have been searched again."""
-        return sum(int(seeker.counts[3]) for seeker in self._seekers)
-
     def decide(self, key: int) -> bool | None:
         """Return whether a canonical afterstate is won; None if time ran out.  Raises `StorageError`."""
         if self.game.horizon is not None and self.game.ended(self.game.sum(self.game.unpack(key))):
