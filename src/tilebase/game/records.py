@@ -160,19 +160,15 @@ def parse_game(game: Game, text: str, read: Reader) -> WrittenGame:
         raise BoardError(f"a written game of more than {MOST_TEXT:,} bytes is not read")
     begun = text.lstrip("\ufeff \t\r\n")
     if begun.startswith("replay"):
-        return WrittenGame(REPLAY, _all_of(_replay(game, begun.rstrip("\r\n"))))
-    saved = _saved(begun)
-    if saved is not None:
-        return WrittenGame(FORMAT, _all_of(_saved_positions(game, saved, read)))
-    return WrittenGame(POSITIONS, _all_of(_listed(game, begun, read)))
-
-
-def _all_of(positions: Iterator[Position]) -> tuple[Position, ...]:
-    """Return the positions of a game.  Raises `BoardError` if there are too many."""
+        form, positions = REPLAY, _replay(game, begun.rstrip("\r\n"))
+    elif (saved := _saved(begun)) is not None:
+        form, positions = FORMAT, _saved_positions(game, saved, read)
+    else:
+        form, positions = POSITIONS, _listed(game, begun, read)
     found = tuple(islice(positions, MOST_POSITIONS + 1))
     if len(found) > MOST_POSITIONS:
         raise BoardError(f"a written game of more than {MOST_POSITIONS:,} positions is not read")
-    return found
+    return WrittenGame(form, found)
 
 
 def text_of(game: Game, tiles: Sequence[int]) -> str:

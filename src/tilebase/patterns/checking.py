@@ -308,19 +308,14 @@ def _check_request(rules: Rules, most_sum: int | None) -> Counter[int]:
             f"a board of {rules} may have {many} positions after a slide, and this check lists them all: at "
             f"most {MOST_AFTERSTATES:,} are possible; choose a smaller board or a smaller sum"
         )
-    _check_memory(rules, most_states(rules, bound, most_sum))
-    return bound
-
-
-def _check_memory(rules: Rules, bound: Counter[int]) -> None:
-    """Refuse if the positions of one sum may not fit into memory; `bound` is how many there may be."""
-    total, count = max(bound.items(), key=lambda item: item[1])
+    total, count = most_states(rules, bound, most_sum).most_common(1)[0]
     if count * rules.cells > MOST_CELLS_LISTED:
         raise ResourceError(
             f"a board of {rules} may have up to {count:,} positions of the sum {total:,} after a drop, with "
             f"{rules.cells:,} cells each, and this check holds them in memory: at most "
             f"{MOST_CELLS_LISTED:,} cells together are possible; choose a smaller board or a smaller sum"
         )
+    return bound
 
 
 def occasion_text(rules: Rules, about: About, arguments: tuple[Any, ...]) -> str:
