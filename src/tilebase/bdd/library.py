@@ -68,15 +68,7 @@ def capacity_for(memory: int) -> int:
 
 
 class Library:
-    """A manager of binary decision diagrams with complement edges, which holds at most `nodes` nodes.
-
-    Attributes
-    ----------
-    manager:
-        OxiDD's manager.
-    nodes:
-        How many nodes there may be.
-    """
+    """A manager of binary decision diagrams with complement edges, which holds at most `nodes` nodes."""
 
     def __init__(self, nodes: int, threads: int) -> None:
         require_oxidd()

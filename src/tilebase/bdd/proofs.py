@@ -29,13 +29,7 @@ MOST_LISTED = 2_000_000
 
 
 class SetResults:
-    """The afterstates of a winning set, as the results of a search.
-
-    Attributes
-    ----------
-    game, compiled:
-        The game, and the same for kernels.
-    """
+    """The afterstates of a winning set, as the results of a search (`search.certificates.Results`)."""
 
     def __init__(self, stored: StoredSet) -> None:
         self.game: Game = stored.manifest.game

@@ -52,31 +52,17 @@ MOST_CONTENTS = 1 << 20
 
 
 class Sets:
-    """The sets of boards of a game.  Boards beyond its limits, and won ones, are in none of them.
-
-    Attributes
-    ----------
-    game:
-        The game.
-    values:
-        What cells may hold: exponents, then the code of x if there is one.
-    codes:
-        The bits of each value.
-    width:
-        Bits of a cell.
-    order:
-        The bits of all cells, from the top of a diagram to its bottom.
-    none, unit:
-        No board; the board without cells, to which `put` adds cells.
-    """
+    """The sets of boards of a game.  Boards beyond its limits, and won ones, are in none of them."""
 
     def __init__(self, game: Game, encoding: str, order: str, library: Library) -> None:
         self.game, self.library, self.careful = game, library, library.careful
         self.allowed = tuple(game.codes(cell) for cell in range(game.cells))
+        # What cells may hold: exponents, then the code of x if there is one.
         self.values = tuple(sorted({value for values in self.allowed for value in values}))
         codes = codes_of(encoding, len(self.values))
-        self.codes = dict(zip(self.values, codes, strict=True))
-        self.width = len(codes[0])
+        self.codes = dict(zip(self.values, codes, strict=True))  # the bits of each value
+        self.width = len(codes[0])  # bits of a cell
+        # The bits of all cells, from the top of a diagram to its bottom.
         self.order = order_of(order, game.grid, self.width)
         self.place = {bit: place for place, bit in enumerate(self.order)}
         # The deepest cell comes first: what is above it is then put on top of a finished diagram.
@@ -84,7 +70,8 @@ class Sets:
         check_lines(game, len(self.values))
         manager = library.manager
         manager.add_vars(2 * len(self.order))
-        self.none, self.unit = manager.false(), manager.true()
+        self.none = manager.false()  # no board
+        self.unit = manager.true()  # the board without cells, to which `put` adds cells
         self._var = [manager.var(number) for number in range(2 * len(self.order))]
         self._not = [manager.not_var(number) for number in range(2 * len(self.order))]
         self._state_cube, self._after_cube = (self._product(self._var[kind::2]) for kind in (0, 1))

@@ -61,34 +61,17 @@ TIMES = 20.0
 
 @dataclass(frozen=True)
 class Line:
-    """What was found for one layer or sweep line, or for all boards.
+    """What was found for one layer or sweep line, or for all boards."""
 
-    Attributes
-    ----------
-    name:
-        The sum; ``(k,l)`` for a sweep line; ``all``.
-    iterations:
-        How often the two preimages were computed.
-    seconds:
-        Time for it.
-    states, afterstates:
-        How many are won by the side whose set is computed; -1 if they were not counted.
-    nodes:
-        Nodes of the larger of the two diagrams at the end; 0 if they were not counted.
-    peak:
-        Nodes of the largest set during the iterations.
-    old:
-        With ``bits`` and corollary 7: how many more states are won that the corollary allows, but without a
-        tile that was just spawned; otherwise -1.
-    """
-
-    name: str
-    iterations: int
-    seconds: float
-    states: int = -1
-    afterstates: int = -1
-    nodes: int = 0
-    peak: int = 0
+    name: str  # the sum; ``(k,l)`` for a sweep line; ``all``
+    iterations: int  # how often the two preimages were computed
+    seconds: float  # the time for it
+    states: int = -1  # how many are won by the side whose set is computed; -1 if they were not counted
+    afterstates: int = -1  # the same
+    nodes: int = 0  # of the larger of the two diagrams at the end; 0 if they were not counted
+    peak: int = 0  # nodes of the largest set during the iterations
+    # With ``bits`` and corollary 7: how many more states are won that the corollary allows, but without a
+    # tile that was just spawned; otherwise -1.
     old: int = -1
 
 
@@ -159,15 +142,7 @@ class Part:
 
 
 class Checkpoints:
-    """The checkpoints of a run.  `identity` is all that decides what is computed, and in which variables.
-
-    Attributes
-    ----------
-    lines:
-        The lines that earlier runs have finished.
-    begun:
-        The line that an earlier run was iterating, as far as it came; None if there is none.
-    """
+    """The checkpoints of a run.  `identity` is all that decides what is computed, and in which variables."""
 
     def __init__(self, folder: Path, identity: Mapping[str, Any], library: Library) -> None:
         self._folder, self._library = folder, library
@@ -180,6 +155,7 @@ class Checkpoints:
         if last < len(noted):
             self._journal.rewrite(self._entries)
         self._written = last
+        # The lines that earlier runs have finished, and the one that they iterated, as far as they came.
         self.lines = [Line(**entry["line"]) for entry in self._entries if "line" in entry]
         begun = self._entries[-1].get("begun") if self._entries else None
         self.begun = Line(**begun) if begun else None
@@ -238,11 +214,6 @@ class Checkpoints:
 class Analysis:
     """One run of a strategy.
 
-    Attributes
-    ----------
-    won, won_afters:
-        The states and afterstates that the winner wins, by the name of their line, if `keep` is set.
-
     `tell(line, fraction)` is called after each line; `step(iterations)` within a line that is iterated.
     `checkpoints` are continued and written.
     """
@@ -259,6 +230,7 @@ class Analysis:
     ) -> None:
         self.sets, self.game, self.method, self._tell, self._keep = sets, sets.game, method, tell, keep
         self._step = step
+        # The states and afterstates that the winner wins, by the name of their line, if they are to be kept.
         self.won: dict[str, Diagram] = {}
         self.won_afters: dict[str, Diagram] = {}
         self._checkpoints = checkpoints

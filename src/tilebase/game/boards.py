@@ -35,25 +35,15 @@ UNBOUNDED = 64
 
 @dataclass(frozen=True)
 class Bounds:
-    """The largest exponents of ordinary tiles on the boards of a game.
+    """The largest exponents of ordinary tiles on the boards of a game."""
 
-    Attributes
-    ----------
-    code:
-        The largest that fits into a cell of a packed key.
-    built:
-        The largest that play from the start can make.
-    anywhere:
-        The largest on a board that is not won and not beyond the horizon, whatever the limits; `UNBOUNDED` if
-        no rule bounds tiles.
-    allowed:
-        For each cell, the largest that the rules allow on a board that is not won; 0 where no ordinary tile
-        can be.  It does not depend on the start.
-    """
-
-    code: int
-    built: int
+    code: int  # that fits into a cell of a packed key
+    built: int  # that play from the start can make
+    # That is on a board that is not won and not beyond the horizon, whatever the limits; `UNBOUNDED` if no
+    # rule bounds tiles.
     anywhere: int
+    # For each cell, the largest that the rules allow on a board that is not won; 0 where no ordinary tile can
+    # be.  It does not depend on the start.
     allowed: Cells
 
     @cached_property

@@ -44,27 +44,16 @@ VERDICTS = {True: ("yes", "verdict"), False: ("no", "verdict"), None: ("undecide
 
 @dataclass(frozen=True)
 class Finding:
-    """One answer of a result.
+    """One answer of a result."""
 
-    Attributes
-    ----------
-    board:
-        What is played, as `title_of` names a game.
-    quantity, value, kind:
-        What was asked, the answer as text, and its type: exact, rounded (with a float other than
-        float64), lower, upper, interval, verdict, found, sampled or unknown.
-    rules:
-        How play begins and what is spawned, in words with a blank in front; empty where the board says it.
-    sentence:
-        The answer as a sentence with its full stop, if a quantity and a value do not say it well.
-    """
-
-    board: str
-    quantity: str
-    value: str
+    board: str  # what is played, as `title_of` names a game
+    quantity: str  # what was asked
+    value: str  # the answer as text
+    # The type of the answer: exact, rounded (with a float other than float64), lower, upper, interval,
+    # verdict, found, sampled or unknown.
     kind: str
-    rules: str = ""
-    sentence: str = ""
+    rules: str = ""  # how play begins and what is spawned, with a blank in front; empty where `board` says it
+    sentence: str = ""  # the answer with its full stop, if a quantity and a value do not say it well
 
 
 class Reported(ABC):

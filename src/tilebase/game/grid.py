@@ -26,19 +26,12 @@ _AXIS_NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
 class Grid:
     """The cells of all boards of one shape.
 
-    Attributes
-    ----------
-    shape:
-        Rows and columns; planes, rows and columns of a box.
-    wide:
-        Whether each cell has a byte in a key: see `WideGame`.
-
     >>> grid_of((2, 3), False).lines["right"], grid_of((2, 3), False).rows("abcdef", "")
     (((2, 1, 0), (5, 4, 3)), 'abc/def')
     """
 
-    shape: tuple[int, ...]
-    wide: bool = False
+    shape: tuple[int, ...]  # rows and columns; planes, rows and columns of a box
+    wide: bool = False  # whether each cell has a byte in a key: see `WideGame`
 
     def __str__(self) -> str:
         return "x".join(map(str, self.shape))

@@ -322,20 +322,11 @@ def _mask(grid: Grid, mask: Any) -> Cells:
 
 @dataclass(frozen=True)
 class Start:
-    """What play begins with.
+    """What play begins with."""
 
-    Attributes
-    ----------
-    text:
-        As `Game.start` holds it: ``two-tiles``, ``empty``, a board, or ``after `` and boards.
-    spawns:
-        How many tiles are spawned before the player moves: 2, 1, 0 or 1.
-    boards:
-        The boards before these spawns, each as likely as the others; empty for the empty board.
-    """
-
-    text: str
-    spawns: int
+    text: str  # as `Game.start` holds it: ``two-tiles``, ``empty``, a board, or ``after `` and boards
+    spawns: int  # how many tiles are spawned before the player moves: 2, 1, 0 or 1
+    # The boards before these spawns, each as likely as the others; empty for the empty board.
     boards: tuple[Cells, ...] = ()
 
 

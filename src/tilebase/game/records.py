@@ -53,34 +53,20 @@ REPLAY_SLIDES = ("up", "right", "down", "left")
 class Move:
     """A slide and the spawn after it.
 
-    Attributes
-    ----------
-    direction:
-        The direction of the slide.
-    cell, exponent:
-        Where a tile was spawned, and its exponent; None and 0 if the game ended with the slide, or the record
-        stops there.
+    A game that ended with the slide, or a record that stops there, has no spawn.
     """
 
     direction: str
-    cell: int | None = None
+    cell: int | None = None  # where a tile was spawned
     exponent: int = 0
 
 
 @dataclass(frozen=True)
 class Record:
-    """One written game.
+    """One written game."""
 
-    Attributes
-    ----------
-    start:
-        The first state.
-    moves:
-        The slides with the spawns after them; only the last may lack its spawn.
-    """
-
-    start: Cells
-    moves: tuple[Move, ...]
+    start: Cells  # the first state
+    moves: tuple[Move, ...]  # only the last may lack its spawn
 
     def as_dict(self, game: Game) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -99,41 +85,23 @@ def saved_game(game: Game, start: str, moves: Sequence[Move]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Position:
-    """One position of a written game.
+    """One position of a written game."""
 
-    Attributes
-    ----------
-    tiles:
-        Exponents by cells, 0 for an empty cell or a wall, `X` for an unmergeable tile.  The tiles may be
-        larger than those of the game that a table holds.
-    slide:
-        The slide that was made; None if it is not known, or none was made.
-    problem:
-        Why the slide is not known, in one sentence; empty at the end of a game.
-    candidates:
-        The slides of which one was made, if more than one leads to the next position.
-    """
-
+    # Exponents by cells, 0 for an empty cell or a wall, `X` for an unmergeable tile.  The tiles may be larger
+    # than those of the game that a table holds.
     tiles: Cells
-    slide: str | None = None
-    problem: str = ""
+    slide: str | None = None  # that was made; None if it is not known, or none was made
+    problem: str = ""  # why the slide is not known, in one sentence; empty at the end of a game
+    # The slides of which one was made, if more than one leads to the next position.
     candidates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class WrittenGame:
-    """A written game of any form.
+    """A written game of any form."""
 
-    Attributes
-    ----------
-    form:
-        `FORMAT`, `REPLAY` or `POSITIONS`.
-    positions:
-        The positions with the player to move, in order.
-    """
-
-    form: str
-    positions: tuple[Position, ...]
+    form: str  # `FORMAT`, `REPLAY` or `POSITIONS`
+    positions: tuple[Position, ...]  # with the player to move, in order
 
 
 Reader = Callable[[str], Cells]

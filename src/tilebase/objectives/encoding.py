@@ -129,36 +129,20 @@ def _won_and_lost(objective: Objective, ones: int, zeros: int) -> tuple[int, int
 
 @dataclass
 class Backup:
-    """How values are combined.
+    """How values are combined."""
 
-    Attributes
-    ----------
-    dtype:
-        Of the values in memory (`ValueType.kept`).
-    none, won:
-        What a slide that is not allowed and one that wins are worth.
-    adds:
-        How the value of a state is added to an accumulator, for each spawned exponent, the largest first:
-        `kernels.AddMean`, `kernels.AddBound` or `kernels.TakeLargest`.
-    finish:
-        How accumulators become a value: `kernels.DivideMean`, `kernels.DivideBound` or another of these.
-    start, accumulator:
-        What accumulators begin with, and their type.
-    ended:
-        What accumulators begin with where nothing is spawned any more.
-    ends:
-        Whether a board is worth at least the largest tile on it (`Objective.counts_end`).
-    """
-
-    dtype: np.dtype[Any]
-    none: Any
-    won: Any
+    dtype: np.dtype[Any]  # of the values in memory (`ValueType.kept`)
+    none: Any  # what a slide that is not allowed is worth
+    won: Any  # and one that wins
+    # How the value of a state is added to an accumulator, for each spawned exponent, the largest first:
+    # `kernels.AddMean`, `kernels.AddBound` or `kernels.TakeLargest`.
     adds: tuple[Any, ...]
+    # How accumulators become a value.
     finish: kernels.DivideMean | kernels.DivideBound | kernels.TruncateBound | kernels.KeepLargest
-    start: Any
-    ended: Any
-    accumulator: str
-    ends: bool = False
+    start: Any  # what accumulators begin with
+    ended: Any  # the same where nothing is spawned any more
+    accumulator: str  # the type of accumulators
+    ends: bool = False  # whether a board is worth at least the largest tile on it (`Objective.counts_end`)
 
     @property
     def front(self) -> Array:

@@ -47,41 +47,22 @@ BOUNDS = ("uint64", "uint32", "uint16")
 
 @dataclass(frozen=True)
 class Meaning:
-    """All that depends on the name of an objective.
+    """All that depends on the name of an objective."""
 
-    Attributes
-    ----------
-    text:
-        What a value means, in words.
-    types:
-        The types in which values can be stored; the first is the default.
-    spawns:
-        How values are combined over spawns: the mean with the probabilities, the least or the largest.
-    win, lost:
-        The value of a win, and of a game that ends without one.  With a negative `lost`, it is a cost.
-    slide:
-        What each slide adds.
-    merge:
-        What each merge adds: the ``"tile"`` that it makes, ``"one"``, or nothing.
-    rounding:
-        ``"down"`` and ``"up"`` for proved bounds: fixed-point integers, each step rounded this way.
-    end:
-        What else the end of a game is worth: the ``"largest"`` tile on the board, or nothing.  A slide or a
-        spawn never lowers it, so that a board is worth at least as much as if the game ended there.
-    unit:
-        What a value counts, as `numbers.short_number` needs it.
-    """
-
-    text: str
-    types: tuple[str, ...]
+    text: str  # what a value means, in words
+    types: tuple[str, ...]  # in which values can be stored; the first is the default
+    # How values are combined over spawns: the mean with the probabilities, the least or the largest.
     spawns: Literal["mean", "least", "largest"] = "mean"
-    win: int = 0
-    lost: int = 0
-    slide: int = 0
-    merge: Literal["", "tile", "one"] = ""
+    win: int = 0  # the value of a win
+    lost: int = 0  # that of a game that ends without one; if it is negative, values are a cost
+    slide: int = 0  # what each slide adds
+    merge: Literal["", "tile", "one"] = ""  # what each merge adds: the tile that it makes, one, or nothing
+    # For proved bounds: they are fixed-point integers, and each step is rounded this way.
     rounding: Literal["", "down", "up"] = ""
+    # What else the end of a game is worth: the largest tile on the board, or nothing.  A slide or a spawn
+    # never lowers it, so that a board is worth at least as much as if the game ended there.
     end: Literal["", "largest"] = ""
-    unit: Unit = "probability"
+    unit: Unit = "probability"  # what a value counts, as `numbers.short_number` needs it
 
     @property
     def needs_goal(self) -> bool:

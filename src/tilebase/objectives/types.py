@@ -11,33 +11,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ValueType:
-    """One type of values.
+    """One type of values."""
 
-    Attributes
-    ----------
-    name:
-        As users write it, and as files name it.
-    bits:
-        Bits per value, not compressed.
-    kept, filed:
-        The NumPy types of values in memory and in files.  They differ where memory holds the bits of a float
-        that kernels decode; a Boolean value has a bit in files.
-    digits:
-        Significant digits that are printed; 0 for integers and Boolean values.
-    unit, least:
-        The relative error of storing a mean, beyond that of float64, and the least positive number.
-    one:
-        What stands for 1: an integer for proved bounds, 1 for other types.
-    """
-
-    name: str
-    bits: int
+    name: str  # as users write it, and as files name it
+    bits: int  # per value, not compressed
+    # The NumPy types of values in memory and in files.  They differ where memory holds the bits of a float
+    # that kernels decode; a Boolean value has a bit in files.
     kept: str
     filed: str
-    digits: int = 0
-    unit: float = 0.0
-    least: float = 0.0
-    one: int = 1
+    digits: int = 0  # significant digits that are printed; 0 for integers and Boolean values
+    unit: float = 0.0  # the relative error of storing a mean, beyond that of float64
+    least: float = 0.0  # the least positive number
+    one: int = 1  # what stands for 1: an integer for proved bounds, 1 for other types
 
     @property
     def is_float(self) -> bool:

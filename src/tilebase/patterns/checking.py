@@ -46,22 +46,13 @@ Occasion = tuple[About, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Layer:
-    """The positions of one sum.
+    """The positions of one sum."""
 
-    Attributes
-    ----------
-    sum:
-        The sum of the tiles of each position.
-    states:
-        The positions after a drop, each with its slides.
-    afterstates:
-        The positions after a slide, each with the directions of the slides that make it, and the directions
-        of the slides that are possible after some drop.  The empty board of the start is one of them; no
-        slide makes it.
-    """
-
-    sum: int
-    states: dict[Position, Slides]
+    sum: int  # of the tiles of each position
+    states: dict[Position, Slides]  # the positions after a drop, each with its slides
+    # The positions after a slide, each with the directions of the slides that make it, and the directions of
+    # the slides that are possible after some drop.  The empty board of the start is one of them; no slide
+    # makes it.
     afterstates: dict[Position, tuple[str, str]]
 
 

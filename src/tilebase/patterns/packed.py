@@ -53,27 +53,18 @@ CHOICES = 50_000
 
 
 class _Layers(ABC):
-    """A search layer by layer.  Layers are numbered by half their tile sum: the drops of 2s that make it.
-
-    Attributes
-    ----------
-    kept:
-        The positions that were kept of each layer so far.
-    done:
-        How many of them a step was made from.
-    reason:
-        Why the search was given up, or an empty text.
-    """
+    """A search layer by layer.  Layers are numbered by half their tile sum: the drops of 2s that make it."""
 
     def __init__(self, rules: Rules, boards: unslide.Boards, width: int | None, effort: Effort) -> None:
         self.rules, self.boards, self.width, self.effort = rules, packed(boards), width, effort
         self.scratch = packed(make_scratch(rules, boards, effort.seed))
         self.words = words_of(rules, boards.bits)
         self.random = np.random.default_rng(effort.seed)
-        self.kept: dict[int, Words] = {}
+        self.kept: dict[int, Words] = {}  # the positions that were kept of each layer so far
         self.tables: dict[int, Table] = {}  # the layers that are not complete yet
         self.pace = Pace(effort.progress, "positions")
-        self.done, self.reason = 0, ""
+        self.done = 0  # how many of them a step was made from
+        self.reason = ""  # why the search was given up
 
     @abstractmethod
     def _next(self, layer: int) -> list[int]:
@@ -317,27 +308,14 @@ class _Back(_Layers):
 
 @dataclass(frozen=True)
 class Aim:
-    """What a forward search looks for.
+    """What a forward search looks for."""
 
-    Attributes
-    ----------
-    start:
-        The position before the first drop.
-    kept:
-        Cells whose tile may not change.
-    largest:
-        The largest exponent that may be made.
-    most:
-        How many tiles may have that exponent.
-    drops:
-        If given, the last position has so many drops of 2s, counted with those of `start`, and no slide is
-        left there.  Otherwise the last position is any full board.
-    """
-
-    start: Position
-    kept: frozenset[int] = field(default_factory=frozenset)
-    largest: int = 2
-    most: int = 1 << 20
+    start: Position  # before the first drop
+    kept: frozenset[int] = field(default_factory=frozenset)  # cells whose tile may not change
+    largest: int = 2  # the largest exponent that may be made
+    most: int = 1 << 20  # how many tiles may have that exponent
+    # If given, the last position has so many drops of 2s, counted with those of `start`, and no slide is left
+    # there.  Otherwise the last position is any full board.
     drops: int | None = None
 
 

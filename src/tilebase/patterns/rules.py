@@ -45,25 +45,15 @@ Move = str | Drop
 class Rules:
     """A board and what may happen on it.
 
-    Attributes
-    ----------
-    rows, columns:
-        The size of the board.
-    drops:
-        The exponents that may be dropped: ``(1,)`` or ``(1, 2)``.
-    most:
-        The largest exponent that a slide may make; None for no bound.
-    convention:
-        In a deterministic game, one of `CONVENTIONS`; None if a drop may be on any empty cell.
-
     >>> Rules(1, 4, most=2).slide((1, 1, 0, 2), "L")
     (2, 2, 0, 0)
     """
 
     rows: int
     columns: int
-    drops: tuple[int, ...] = (1,)
-    most: int | None = None
+    drops: tuple[int, ...] = (1,)  # the exponents that may be dropped: ``(1,)`` or ``(1, 2)``
+    most: int | None = None  # the largest exponent that a slide may make; None for no bound
+    # Of a deterministic game, one of `CONVENTIONS`; None if a drop may be on any empty cell.
     convention: str | None = None
 
     def __post_init__(self) -> None:

@@ -18,18 +18,10 @@ MOST_SEED = (1 << 62) - 1
 
 @dataclass(frozen=True, kw_only=True)
 class Effort(Allowance):
-    """What a search may use.
+    """What a search may use."""
 
-    Attributes
-    ----------
-    seed:
-        Of its random choices.
-    deadline:
-        When it stops, by `time.perf_counter`.
-    """
-
-    seed: int = 1
-    deadline: float = math.inf
+    seed: int = 1  # of its random choices
+    deadline: float = math.inf  # when it stops, by `time.perf_counter`
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= MOST_SEED:
@@ -56,24 +48,12 @@ ANY = Effort(memory=4 << 30, threads=1)
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search found, or what was known without one.
+    """What a search found, or what was known without one."""
 
-    Attributes
-    ----------
-    reachable:
-        Whether a goal can be reached; False is proved, and None is not decided.
-    moves:
-        A game that ends with a goal; None if none was found.
-    reason:
-        Why no goal can be reached, or why that is not decided; otherwise empty.
-    positions:
-        How many positions were kept.
-    """
-
-    reachable: bool | None
-    moves: tuple[Move, ...] | None
-    reason: str = ""
-    positions: int = 0
+    reachable: bool | None  # whether a goal can be reached; False is proved, and None is not decided
+    moves: tuple[Move, ...] | None  # a game that ends with a goal; None if none was found
+    reason: str = ""  # why no goal can be reached, or why that is not decided; otherwise empty
+    positions: int = 0  # how many were kept
 
 
 def find_path(

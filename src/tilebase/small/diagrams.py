@@ -42,27 +42,13 @@ BEHIND = 1 << 30
 
 @dataclass(frozen=True)
 class Action:
-    """One action of a state: one slide, or several equivalent slides.
+    """One action of a state: one slide, or several equivalent slides."""
 
-    Attributes
-    ----------
-    directions:
-        The slides, joined by "=".
-    value:
-        The value of the state if this action is taken.
-    best:
-        Whether no other action has a larger value.
-    outcomes:
-        The states that can follow, with probabilities that sum to 1.
-    after:
-        The board after the slide.
-    """
-
-    directions: str
-    value: Fraction
-    best: bool
-    outcomes: tuple[tuple[oracle.Node, Fraction], ...]
-    after: Cells
+    directions: str  # the slides, joined by "="
+    value: Fraction  # of the state, if this action is taken
+    best: bool  # whether no other action has a larger value
+    outcomes: tuple[tuple[oracle.Node, Fraction], ...]  # what can follow; the probabilities sum to 1
+    after: Cells  # the board after the slide
 
 
 @dataclass(frozen=True)

@@ -38,21 +38,13 @@ SPECIALS = {"win": "#2f7d4f", "lose": "#a63d2f"}
 
 @dataclass(frozen=True)
 class StateGraph:
-    """The live states of a game and the transitions between them.
-
-    Attributes
-    ----------
-    game:
-        The game.
-    states:
-        The live states by sum, largest tile and board, each ascending; canonical if each is for its orbit.
-    edges:
-        Pairs of a state and a state that can follow it, in the order of `states`, each pair once.
-        Edges to ``"win"`` and ``"lose"`` are included only with `specials`.
-    """
+    """The live states of a game and the transitions between them."""
 
     game: Game
+    # The live states by sum, largest tile and board, each ascending; canonical if each is for its orbit.
     states: tuple[Cells, ...]
+    # Pairs of a state and a state that can follow it, in the order of `states`, each pair once.  Edges to
+    # ``"win"`` and ``"lose"`` are included only with `specials`.
     edges: tuple[tuple[Cells, Node], ...]
 
     def parts(self) -> dict[Part, list[Cells]]:

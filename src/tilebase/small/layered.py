@@ -119,41 +119,31 @@ class Picture:
 
 
 class _Layout:
-    """The places of a picture's items.
-
-    Attributes
-    ----------
-    columns:
-        The items of each column, from top to bottom.
-    paths:
-        The items of each edge, from its source to its target.
-    before, after:
-        The neighbours of an item in the column before and in the one after.
-    y, left:
-        The middle of each item, and the left edge of each column.
-    """
+    """The places of a picture's items."""
 
     def __init__(self, picture: Picture) -> None:
         self.picture, self.node = picture, {node.name: node for node in picture.nodes}
         self.ranks = {at: rank for rank, at in enumerate(sorted({node.column for node in picture.nodes}))}
+        # The items of each column, from top to bottom.
         self.columns: list[list[Item]] = [[] for _ in self.ranks]
         for node in picture.nodes:
             self.columns[self.ranks[node.column]].append(node.name)
+        # The neighbours of an item in the column before and in the one after.
         self.before: dict[Item, list[Item]] = {}
         self.after: dict[Item, list[Item]] = {}
         self.labels: dict[Item, list[str]] = {}
         for edge in picture.edges:
             if edge.label:
                 self.labels.setdefault(edge.source, []).append(edge.label)
-        self.paths = [self._path(edge) for edge in picture.edges]
+        self.paths = [self._path(edge) for edge in picture.edges]  # items from its source to its target
         self._order()
-        self.y = self._heights()
+        self.y = self._heights()  # the middle of each item
         self.widths = [max(self._size(item)[0] for item in column) for column in self.columns]
         self.stubs = [0.0] * len(self.columns)
         for item, labels in self.labels.items():
             widest = 2 * STUB + max(text_width(label, LABEL) for label in labels)
             self.stubs[self._at(item)] = max(self.stubs[self._at(item)], widest)
-        self.left = self._lefts()
+        self.left = self._lefts()  # the left edge of each column
 
     def _at(self, item: Item) -> int:
         """Return the column of an item."""

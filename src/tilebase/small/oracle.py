@@ -114,24 +114,15 @@ class Layer(NamedTuple):
 
 @dataclass(frozen=True)
 class Values:
-    """Exact values of all reachable positions, by canonical board.
+    """Exact values of all reachable positions, by canonical board."""
 
-    Attributes
-    ----------
-    game, objective, discount:
-        The arguments of `values`.
-    states, afterstates:
-        V and W of the module.
-    start:
-        The mean of V over the start states with their probabilities.  For adversarial spawns it is
-        the least V, since the adversary also chooses the start; for spawns that help, the largest.
-    """
-
-    game: Game
+    game: Game  # this and the next two are the arguments of `values`
     objective: Objective
     discount: Fraction
-    states: dict[Cells, Fraction]
-    afterstates: dict[Cells, Fraction]
+    states: dict[Cells, Fraction]  # V of the module
+    afterstates: dict[Cells, Fraction]  # W of the module
+    # The mean of V over the start states with their probabilities.  For adversarial spawns it is the least V,
+    # since the adversary also chooses the start; for spawns that help, the largest.
     start: Fraction
 
 
