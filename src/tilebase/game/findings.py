@@ -57,14 +57,9 @@ class Finding:
 
 
 class Reported(ABC):
-    """A result that a command prints and records, of which `tilebase cite` reads the record.
+    """A result that a command prints and records, of which `tilebase cite` reads the record."""
 
-    Attributes
-    ----------
-    facts:
-        Names of the fields and properties that the document holds, in order; empty: all fields.
-    """
-
+    # Names of the fields and properties that the document holds, in order; empty: all fields.
     facts: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod

@@ -111,18 +111,9 @@ Reader = Callable[[str], Cells]
 def parse_game(game: Game, text: str, read: Reader) -> WrittenGame:
     """Return the positions and slides of a written game in any of the three forms.
 
-    Parameters
-    ----------
-    game:
-        A game with the shape and the walls of the boards.
-    read:
-        Reads a board of a saved game or of a list of positions.
-
-    Raises
-    ------
-    BoardError
-        If the text has none of the forms, is longer than 16 MiB or 131,072 positions, or if a move or a line
-        is impossible: the sentence has its number.
+    `game` has the shape and the walls of the boards; `read` reads a board of a saved game or of a list.
+    Raises `BoardError` if the text has none of the forms, is longer than 16 MiB or 131,072 positions, or if a
+    move or a line is impossible: the sentence has its number.
     """
     if len(text.encode(errors="replace")) > MOST_TEXT:
         raise BoardError(f"a written game of more than {MOST_TEXT:,} bytes is not read")

@@ -168,21 +168,9 @@ def search_back(
 ) -> Searched:
     """Decide whether one of some positions can be reached, and find a game that ends with it.
 
-    Parameters
-    ----------
-    rules:
-        The game; drops may be on any empty cell.
-    goals:
-        Positions with the player to move and with a tile; at least one.
-    effort:
-        The memory for the layers, the time after which the search stops, and the seed of a narrow search.
-    width:
-        The most positions that are kept of a layer.  None: all of them.
-
-    Raises
-    ------
-    ResourceError
-        If the lines have too many contents for their tables.
+    Drops may be on any empty cell.  There is at least one goal; the player is to move there, and it has a
+    tile.  At most `width` positions are kept of a layer; all if it is None.  Raises `ResourceError` if the
+    lines have too many contents for their tables.
 
     >>> rules = Rules(2, 2)
     >>> found = search_back(rules, [(2, 1, 1, 2)])

@@ -110,14 +110,8 @@ def write_certificate(
 
     `check_target` has found that it can be written.
     `progress` is called after each sum.  The final number of boards is not known before the end.
-    `most`: the most boards that may be listed; None for any number.
-
-    Raises
-    ------
-    ResourceError
-        If more than `most` boards would be listed.
-    StorageError
-        If the file cannot be written; then no file is left.
+    Raises `ResourceError` if more than `most` boards would be listed, if that is given; `StorageError` if the
+    file cannot be written; then no file is left.
     """
     game, pace = search.game, Pace(progress, "boards")
     closure = _Strategy(search) if forced else _Refutation(search)

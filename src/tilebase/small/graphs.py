@@ -71,24 +71,10 @@ def state_graph(
 ) -> StateGraph:
     """Return the graph of a small game, computed with the rules in plain Python.
 
-    Parameters
-    ----------
-    game:
-        The game.
-    lookahead:
-        Draw states that are won or lost within one move as ``win`` and ``lose``.
-    specials:
-        Keep the edges to ``win`` and ``lose``.
-    symmetric:
-        One state for each orbit; otherwise all reachable states.
-    max_states:
-        Refuse games with more live states.
-
-    Raises
-    ------
-    UsageError
-        If the game has more than `max_states` live states, or so many possible boards that counting
-        its states would take too long.
+    With `lookahead`, states that are won or lost within one move are drawn as ``win`` and ``lose``; with
+    `specials`, the edges to these are kept.  If `symmetric`, there is one state for each orbit; otherwise
+    there are all reachable states.  Raises `UsageError` if the game has more than `max_states` live states,
+    or so many possible boards that counting its states would take too long.
 
     >>> graph = state_graph(Game("2x2", 32))
     >>> len(graph.states), len(graph.edges)
