@@ -54,13 +54,7 @@ def check_proof(path: Path, game: Game, variant: str) -> None:
     check_target(path, game)
 
 
-def write_proof(
-    path: Path,
-    analysis: Analysis,
-    verdict: bool | None,
-    *,
-    most: int = MOST_LISTED,
-) -> int:
+def write_proof(path: Path, analysis: Analysis, verdict: bool | None, *, most: int = MOST_LISTED) -> int:
     """Write the certificate of what an analysis, run with `keep`, has found; return the boards it lists.
 
     Raises the errors of `check_proof` and `tilebase.search.certificates.write_certificate`.

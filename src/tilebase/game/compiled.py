@@ -33,11 +33,7 @@ from tilebase.game.symmetry import symmetries
 Array = npt.NDArray[Any]
 MOST_ENTRIES = 1 << 20
 """Most entries of the tables of lines along one axis; longer lines are slid cell by cell."""
-FOLDS = {
-    BY_BYTES: kernels.fold_bytes,
-    SQUARE: kernels.fold_square,
-    RECTANGLE: kernels.fold_rectangle,
-}
+FOLDS = {BY_BYTES: kernels.fold_bytes, SQUARE: kernels.fold_square, RECTANGLE: kernels.fold_rectangle}
 """What makes all images of a board at once."""
 
 

@@ -67,12 +67,7 @@ def digits_text(number: float | Fraction, digits: int = 12) -> str:
 
 
 def rounded_text(
-    number: float,
-    error: float,
-    digits: int = 12,
-    *,
-    most: int | None = None,
-    complement: float | None = None,
+    number: float, error: float, digits: int = 12, *, most: int | None = None, complement: float | None = None
 ) -> str:
     """Return a number that was rounded and is wrong by at most `error`; `most` is 1 for a probability.
 

@@ -28,16 +28,7 @@ from itertools import combinations, pairwise
 from typing import Literal
 
 from tilebase.errors import UsageError
-from tilebase.patterns.rules import (
-    DIRECTIONS,
-    Drop,
-    Position,
-    Rules,
-    checkerboard_position,
-    drop,
-    pull,
-    push,
-)
+from tilebase.patterns.rules import DIRECTIONS, Drop, Position, Rules, checkerboard_position, drop, pull, push
 
 About = Literal["position", "afterstate", "following", "drop", "axis", "line"]
 MOST_LENGTH = 30

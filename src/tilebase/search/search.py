@@ -225,12 +225,7 @@ class Search:
     """
 
     def __init__(
-        self,
-        game: Game,
-        allowed: Allowance,
-        *,
-        folder: Path | None = None,
-        deadline: float = float("inf"),
+        self, game: Game, allowed: Allowance, *, folder: Path | None = None, deadline: float = float("inf")
     ) -> None:
         began = time.perf_counter()
         self.game, self.compiled = game, CompiledGame(game)
