@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import bits, lookup, matrices, reached
+from tilebase._kernels import bits, lookup, reached
 from tilebase._kernels.dense import Half
 from tilebase.cluster.runs import Run
 from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
-from tilebase.dense.backends.bits import WORD, BitLayer, Bits, Job, paired, successors
+from tilebase.dense.backends.bits import WORD, BitLayer, Bits, Job, job_of, paired, successors
 from tilebase.dense.index import Part, PerfectIndex
 from tilebase.dense.layers import RawLayer
 from tilebase.dense.plan import FILES, Plan
@@ -102,11 +102,7 @@ class Reached(Bits):
         given = [e for e in self._exponents if e in states]
         downs = paired(successors(spawns[e], 1 << (e - 1), states[e]) for e in given)
         first = self.exponents(total)[0] in states
-
-        def do(job: Array, scratch: matrices.MatrixScratch) -> None:
-            bits.fold_spawns(job, units, outer, inner, mirrors, 0, downs, first, False, out, scratch)
-
-        return do
+        return job_of(bits.fold_spawns, units, outer, inner, mirrors, 0, downs, first, False, out)
 
     def kinds(self, layer: BitLayer) -> Array:
         """int64[kind, e]: the boards of a layer with the largest exponent e: states, losing, winning ones."""
@@ -136,14 +132,11 @@ class Reached(Bits):
         """Remove the boards that hold a pattern from a whole layer of afterstates."""
         if not self._rules.patterns:
             return
-        (outer, inner), mirrors = self._folded[False], self._mirrors[0]
-
-        def do(job: Array, scratch: matrices.MatrixScratch) -> None:
-            bits.leave_out(
-                job, layer.map.units, outer, inner, mirrors, self._rules.patterns, layer.arrays, scratch
-            )
-
-        self._runner.run(do, layer.map.jobs(), lambda _: None)
+        leave_out = job_of(
+            bits.leave_out, layer.map.units, *self._folded[False], self._mirrors[0], self._rules.patterns,
+            layer.arrays,
+        )  # fmt: skip
+        self._pool.share_out(leave_out, layer.map.jobs(), self._scratch)
 
     def keys(self, layer: BitLayer, job: Array) -> Array:
         """Return the keys of the boards in some matrices of a whole layer, or of images of them."""

@@ -18,7 +18,7 @@ Boards with neighbouring tiles k are counted without being stored.
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import combinations_with_replacement, product
@@ -38,14 +38,14 @@ from tilebase.dense.tables import classes_of, first_halves, free_cells, kernel_p
 from tilebase.errors import ResourceError
 from tilebase.game.game import Cells, Game, merge_line
 from tilebase.game.symmetry import symmetries
-from tilebase.runtime.threads import Pool, drain
+from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
 Placement = frozenset[int]
 """Cells that hold a tile of exponent k."""
 Boards = dict[int, Array]
 """Boards or half boards: for each cell, what it holds on each of them."""
-Work = tuple[int, int, Callable[..., Any], tuple[Any, ...]]
+Work = tuple[int, int, Callable[..., None], tuple[Any, ...]]
 """A placement by its number, the outer half, a kernel, and the arguments between sums and scratch."""
 WORD = np.dtype(np.uint64)
 TOP, BOTTOM, LEFT, RIGHT = range(4)
@@ -416,35 +416,17 @@ class SweepPass:
             turn.append((r, LEFT, kernels.turn, (units, left, right, bottom, by_top, by_left)))
             across.append((r, LEFT, kernels.exchange, (units, left, right, by_left, afters[r, RIGHT])))
             halves = (orbit.halves[half].slides for half in (TOP, BOTTOM))
-            args = (
-                units,
-                (top, bottom, right),
-                *halves,
-                self._fresh,
-                columns[r],
-                by_top,
-                states[r],
-                counts[r],
-            )
+            args = units, (top, bottom, right), *halves, self._fresh, columns[r], by_top, states[r], counts[r]
             join.append((r, TOP, kernels.join_sweep, args))
         for step in steps:
-            self._do([(work, sums) for work in step for sums in sides[work[:2]].jobs()], spares)
+            jobs = [(work, sums) for work in step for sums in sides[work[:2]].jobs()]
+            self._pool.share_out(do_work, jobs, spares)
         self._states[total] = states
         self._states.pop(total + most, None)
         for r, orbit, _ in layer:
             for i, number in enumerate(counts[r].sum(axis=0)):
                 self._won[len(orbit.cells), i] += int(number) * orbit.weight
         return sum(int(sides[r, TOP].boards.sum()) for r, _, _ in layer)
-
-    def _do(self, jobs: list[tuple[Work, Array]], spares: list[Any]) -> None:
-        """Do the jobs of a step, shared out over threads."""
-        waiting = deque(jobs)
-
-        def do(job: tuple[Work, Array], spare: Any) -> None:
-            (_, _, kernel, args), sums = job
-            kernel(sums, *args, spare[kernel is kernels.slide_sweep])
-
-        self._pool.together(lambda spare, stop: drain(waiting, lambda job: do(job, spare), stop), spares)
 
     def _above(
         self, total: int, r: int, orbit: Orbit, below: matrices.Matrices
@@ -539,6 +521,12 @@ class SweepPass:
                     [1, not any(0 < e <= fresh for e in tiles), 0 in tiles], dtype=object
                 )
         return found[0], found[1], found[2]
+
+
+def do_work(job: tuple[Work, Array], spare: tuple[matrices.MatrixScratch, kernels.SweepScratch]) -> None:
+    """Do the work of a placement for some sums of outer halves."""
+    (_, _, kernel, args), sums = job
+    kernel(sums, *args, spare[kernel is kernels.slide_sweep])
 
 
 def _line_table(length: int, k: int) -> tuple[Array, Array, Array]:

@@ -71,6 +71,27 @@ class Pool:
             raise
         return [one.result() for one in running]
 
+    def share_out(
+        self,
+        do: Callable[[S, B], None],
+        jobs: Sequence[S],
+        buffers: Sequence[B],
+        tell: Callable[[float], object] = lambda _: None,
+    ) -> None:
+        """Do ``do(job, buffer)`` for all jobs: each buffer's thread takes the next job when it is done.
+
+        `tell` gets the share that is done.  This thread does a single job.  Errors are those of `together`.
+        """
+        if len(jobs) == 1:
+            do(jobs[0], buffers[0])
+        elif jobs:
+            waiting = deque(jobs)
+
+            def work(buffer: B, stop: Event) -> None:
+                drain(waiting, lambda job: do(job, buffer), stop)
+
+            self.together(work, buffers, lambda: tell(1 - len(waiting) / len(jobs)))
+
     @contextmanager
     def beside(self, work: Callable[[], object]) -> Iterator[None]:
         """Run `work` alongside the block, and join at its end.  With one thread, run it first.

@@ -18,7 +18,7 @@ from tilebase._kernels import bits as kernels
 from tilebase._kernels import matrices, vectors
 from tilebase._kernels.packed import packed
 from tilebase.dense.backends.protocol import Tell
-from tilebase.dense.backends.threads import JobRunner, packed_spawns
+from tilebase.dense.backends.threads import packed_spawns
 from tilebase.dense.index import Part
 from tilebase.dense.layers import Memory
 from tilebase.dense.sizes import LISTS, MATRICES, Matrices, Words, half_window, outer_and_inner
@@ -35,6 +35,11 @@ NO_SUM = 1 << 40
 """What spawns add to a sum from which on nothing is spawned: then a kernel looks for no boards above."""
 Job = Callable[[Array, matrices.MatrixScratch], None]
 """A function that works some matrices of a step: those whose outer halves have the sums in an array."""
+
+
+def job_of(kernel: Callable[..., None], *arguments: Any) -> Job:
+    """Return what calls a kernel with the sums of some matrices, these arguments, and a scratch buffer."""
+    return lambda sums, scratch: kernel(sums, *arguments, scratch)
 
 
 class BitLayer:
@@ -118,7 +123,7 @@ class Bits:
         self._window, self._windows = window, Memory(WORD, window + 1)
         parts = rules.index.parts
         self._scratch = [scratch(words, parts, onward=self.onward) for _ in range(pool.threads)]
-        self._pool, self._runner = pool, JobRunner(pool, self._scratch)
+        self._pool = pool
         # Packed: that compiles faster.  Spawns read the halves class by class, where it would cost a third.
         self._halves, self._across = (Side(*map(packed, side)) for side in (rules.rows, rules.columns))
         a, b, c, d = rules.ended.parts
@@ -230,7 +235,7 @@ class Bits:
             by_left = packed(matrices.Matrices(writes.words, columns.at, columns.wide))
             slide = self._columns if step.kind is Step.COLUMNS else self._rows
             do = slide(units, afters.arrays, by_left)
-        self._runner.run(do, blocks.jobs(), tell)
+        self._pool.share_out(do, blocks.jobs(), self._scratch, tell)
         if step.kind is Step.ROWS:  # the states were written where the afterstates had been
             (afters,) = reads
             afters.words, writes.words = writes.words, afters.words
@@ -242,27 +247,24 @@ class Bits:
         first.
         """
         do = self._fold(afters.total, states, afters)
-        self._runner.run(do, afters.map.window(sums).jobs(), tell)
+        self._pool.share_out(do, afters.map.window(sums).jobs(), self._scratch, tell)
 
     def slide_window(self, afters: BitLayer, won: BitLayer, tell: Tell) -> None:
         """Write to a window by the left half which of its states some slide along columns wins."""
         do = self._columns(afters.map.units, afters.arrays, won.arrays)
-        self._runner.run(do, won.map.jobs(), tell)
+        self._pool.share_out(do, won.map.jobs(), self._scratch, tell)
 
     def slide_rows(self, afters: BitLayer, won: BitLayer, tell: Tell) -> None:
         """Replace afterstates by the states that slides along rows win, or columns, in a window of `won`."""
         do = self._rows(afters.map.units, afters.arrays, won.arrays)
-        self._runner.run(do, afters.map.jobs(), tell)
+        self._pool.share_out(do, afters.map.jobs(), self._scratch, tell)
 
     def add_window(self, states: BitLayer, won: BitLayer, tell: Tell) -> None:
         """Add to the states those that slides along columns win, in another window."""
         (top, bottom), (_, right), mirrors = self._halves, self._across, self._mirrors[0]
         units, layer, by_left = states.map.units, states.arrays, won.arrays
-
-        def join(job: Array, scratch: matrices.MatrixScratch) -> None:
-            kernels.join_columns(job, units, top, bottom, right, mirrors, by_left, layer, scratch)
-
-        self._runner.run(join, states.map.jobs(), tell)
+        join = job_of(kernels.join_columns, units, top, bottom, right, mirrors, by_left, layer)
+        self._pool.share_out(join, states.map.jobs(), self._scratch, tell)
 
     def _fold(self, total: int, states: dict[int, BitLayer], afters: BitLayer) -> Job:
         """Afterstates: won if all spawns are, and those of the exponents above if any are missing.
@@ -280,29 +282,17 @@ class Bits:
             for e in self._exponents
         )
         first, last = (not states or e in states for e in (self._exponents[0], self._exponents[-1]))
-
-        def do(job: Array, scratch: matrices.MatrixScratch) -> None:
-            kernels.fold_spawns(job, units, outer, inner, mirrors, patterns, ups, first, last, out, scratch)
-
-        return do
+        return job_of(kernels.fold_spawns, units, outer, inner, mirrors, patterns, ups, first, last, out)
 
     def _columns(self, units: int, afters: matrices.Matrices, by_left: matrices.Matrices) -> Job:
         """Return the states that are won by a slide along columns, by the left half."""
         (left, right), bottom, mirrors = self._across, self._halves.inner, self._mirrors[1]
-
-        def along_columns(job: Array, scratch: matrices.MatrixScratch) -> None:
-            kernels.slide_columns(job, units, left, right, bottom, mirrors, afters, by_left, scratch)
-
-        return along_columns
+        return job_of(kernels.slide_columns, units, left, right, bottom, mirrors, afters, by_left)
 
     def _rows(self, units: int, layer: matrices.Matrices, by_left: matrices.Matrices) -> Job:
         """Return all states that are won, written over the afterstates."""
         (top, bottom), right, mirrors = self._halves, self._across.inner, self._mirrors[0]
-
-        def along_rows(job: Array, scratch: matrices.MatrixScratch) -> None:
-            kernels.slide_rows(job, units, top, bottom, right, mirrors, by_left, layer, scratch)
-
-        return along_rows
+        return job_of(kernels.slide_rows, units, top, bottom, right, mirrors, by_left, layer)
 
 
 def paired(ups: Iterable[kernels.Successors]) -> tuple[kernels.Successors, ...]:

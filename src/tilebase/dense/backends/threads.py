@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from threading import Event
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,29 +17,9 @@ from tilebase.dense.sizes import TILE, scratch_boards
 from tilebase.dense.steps import BlockStep, Source, Step
 from tilebase.dense.tables import AllSpawns, DenseRules, Folding, tasks, tops
 from tilebase.objectives.encoding import FIRST, Backup
-from tilebase.runtime.threads import Pool, drain
+from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
-S = TypeVar("S")
-
-
-class JobRunner(Generic[S]):
-    """Jobs shared out over threads: each has a scratch buffer, and takes the next job when it is done."""
-
-    def __init__(self, pool: Pool, scratch: Sequence[S]) -> None:
-        self._pool, self._scratch = pool, scratch
-
-    def run(self, do: Callable[[Array, S], None], jobs: list[Array], tell: Tell) -> None:
-        """Do all jobs of a step."""
-        if len(jobs) == 1:
-            do(jobs[0], self._scratch[0])
-        elif jobs:
-            waiting = deque(jobs)
-
-            def work_with(scratch: S, stop: Event) -> None:
-                drain(waiting, lambda job: do(job, scratch), stop)
-
-            self._pool.together(work_with, self._scratch, tell=lambda: tell(1 - len(waiting) / len(jobs)))
 
 
 class Threads:
@@ -60,7 +38,7 @@ class Threads:
         # Packed, for all types of values and backups: each of their kernels compiles a fifth faster.
         self._folding, self._ended = _packed(rules.folding), _packed(rules.ended)
         self._halves = {step: tuple(map(packed, rules.side(step))) for step in (Step.ROWS, Step.COLUMNS)}
-        self._runner = JobRunner(pool, [_scratch(rules, backup) for _ in range(pool.threads)])
+        self._pool, self._scratch = pool, [_scratch(rules, backup) for _ in range(pool.threads)]
         self._memory = None if largest is None else Memory(backup.dtype, FIRST + largest)
         self._sizes = lru_cache(maxsize=1)(rules.index.block_sizes)  # for all steps of a layer
 
@@ -78,7 +56,7 @@ class Threads:
         sizes, mask = self._sizes(step.total), step.writes.mask(index)
         here = sizes if mask is None else np.where(mask, sizes, 0)
         jobs = tasks(index, here, by_columns=step.kind is Step.COLUMNS)
-        self._runner.run(do, jobs, tell)
+        self._pool.share_out(do, jobs, self._scratch, tell)
 
     def _fold(
         self, step: BlockStep, above: Sequence[DenseLayer], afters: DenseLayer
