@@ -821,7 +821,9 @@ class DenseLayers:
         columns = bits.by_left(self.total)
         first, second = columns.cut(columns.size // 2 + columns.largest())
         with bits.windows(two=False) as memory:
-            one, other = (bits.window(self.total, columns.window(sums), memory) for sums in (first, second))
+            one, other = (
+                BitLayer(self.total, columns.window(sums), bits, memory) for sums in (first, second)
+            )
         for won in (one, other):
             bits.slide_window(afters, won, lambda _: None)
         bits.slide_rows(afters, one, lambda _: None)

@@ -34,12 +34,15 @@ from tilebase.objectives.results import ChunkSummary
 from tilebase.runtime import system
 from tilebase.runtime.documents import text, understood, whole
 from tilebase.runtime.storage import file_crc, open_own, publish, storage_errors, write_all
+from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
 LAYOUTS = {"values": "states", "bits": "bits"}
 """The ends of the names of the files that have states, by the layout of their backend."""
 READ_BYTES = 1 << 26
 """Bytes of a file that are read or written by one thread at once."""
+CRC_BOARDS = 1 << 22
+"""Boards whose checksum a thread finds at once: joining takes far less time than finding them."""
 Lines = dict[int, dict[str, Any]]
 """Finished layers by sum, as the journal has them."""
 
@@ -174,29 +177,25 @@ def states_path(folder: Path, total: int, layout: str = "values") -> Path:
     return folder / places.of_sum(total, LAYOUTS[layout])
 
 
-def checksum_of(values: Array) -> str:
-    """Return a CRC-32 of values, as a file of them would have."""
-    return f"{zlib.crc32(values.data):08x}"
-
-
-def checksum_part(values: Array) -> tuple[int, int]:
-    """Return the CRC-32 of some values and their bytes, for `joined_checksum`."""
-    return zlib.crc32(values.data), values.nbytes
-
-
 def change(values: Array, how: Callable[[Array], Array]) -> None:
     """Replace values by what a function makes of them, chunk by chunk."""
     for at in range(0, len(values), CHUNK_KEYS):
         values[at : at + CHUNK_KEYS] = how(values[at : at + CHUNK_KEYS])
 
 
-def joined_checksum(parts: Iterable[tuple[int, int]]) -> int:
+def checksum_parts(values: Array, pool: Pool) -> Iterator[tuple[int, int]]:
+    """Yield the CRC-32 and the bytes of pieces of values, in order."""
+    pieces = (values[at : at + CRC_BOARDS] for at in range(0, len(values), CRC_BOARDS))
+    return pool.map(lambda piece: (zlib.crc32(piece.data), piece.nbytes), pieces)
+
+
+def joined_checksum(parts: Iterable[tuple[int, int]]) -> str:
     """Return the CRC-32 of byte strings one after the other, from the CRC-32 and the length of each.
 
     A CRC is the remainder of a polynomial over two elements; its product with x**8 stands for one more byte.
     The highest bit of a number here is the coefficient of x**0.
 
-    >>> joined_checksum([(zlib.crc32(b"20"), 2), (zlib.crc32(b"48"), 2)]) == zlib.crc32(b"2048")
+    >>> joined_checksum([(zlib.crc32(b"20"), 2), (zlib.crc32(b"48"), 2)]) == f"{zlib.crc32(b'2048'):08x}"
     True
     """
     found = 0
@@ -208,7 +207,7 @@ def joined_checksum(parts: Iterable[tuple[int, int]]) -> int:
             power = _product(power, power)
             bytes_left >>= 1
         found = _product(found, shift) ^ crc
-    return found
+    return f"{found:08x}"
 
 
 def _product(a: int, b: int) -> int:
@@ -245,18 +244,18 @@ class RawLayer:
         with storage_errors(self.path), open_own(self.path, "wb") as file:
             file.truncate(self.size * self.dtype.itemsize)
 
-    def read_at(self, begin: int, values: Array, mapped: Callable[..., Iterable[None]] = map) -> None:
-        """Fill `values` with those from `begin` on, by all threads if `mapped` is that of a pool."""
+    def read_at(self, begin: int, values: Array) -> None:
+        """Fill `values` with those from `begin` on."""
 
         def fill(at: int, piece: Array) -> None:
             with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
                 self._move(file, begin + at, piece, _read_into)
 
-        self._piecewise(fill, values, mapped)
+        self._piecewise(fill, values, map)
         self.moved.nbytes += values.nbytes
 
     def write_at(self, begin: int, values: Array, mapped: Callable[..., Iterable[None]] = map) -> None:
-        """Write values from `begin` on, as they are read.  The file must be there."""
+        """Write values from `begin` on to the file; by all threads if `mapped` is that of a pool."""
 
         def write(at: int, piece: Array) -> None:
             with storage_errors(self.path), open_own(self.path, "r+b", 0) as file:

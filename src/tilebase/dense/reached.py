@@ -156,12 +156,12 @@ class Reached(Bits):
 # -- which boards are lost, or won by a slide ----------------------------------------------------
 
 
-def look_at(boards: Array, lines: Iterable[Sequence[int]], half: int) -> tuple[Array, Array]:
-    """Return which boards have no slide, and on which two tiles with the exponent `half` are slid together.
+def look_at(game: Game, boards: Array, lines: Iterable[Sequence[int]]) -> tuple[Array, Array]:
+    """Return which boards have no slide, and on which two tiles are slid together that make the goal.
 
     ``boards[n, cell]`` are exponents; cells beside each other in a line are neighbours.
     """
-    stuck, wins = np.zeros((2, len(boards)), dtype=bool)
+    half, (stuck, wins) = half_of(game), np.zeros((2, len(boards)), dtype=bool)
     stuck |= (boards > 0).all(axis=1)
     for line in lines:
         last = np.zeros(len(boards), dtype=np.uint8)
@@ -190,7 +190,7 @@ def seen(game: Game, half: Half, parts: Sequence[Part], *, inner: bool) -> reach
     lines = [
         (len(line), [place[cell] for cell in sorted(line) if cell in place]) for line in game.grid.all_lines
     ]
-    stuck, wins = look_at(boards, [line for _, line in lines], half_of(game))
+    stuck, wins = look_at(game, boards, [line for _, line in lines])
     border, near = np.zeros((2, 0, len(boards)), dtype=np.uint8)
     for line in (line[::-1] if inner else line for whole, line in lines if 0 < len(line) < whole):
         last = np.zeros(len(boards), dtype=np.uint8)
@@ -220,7 +220,7 @@ class Symmetric(Filled):
 
 def kinds_of(game: Game, boards: Array) -> Array:
     """int64[kind, e]: how many boards have the largest exponent e: all, losing and winning ones."""
-    stuck, wins = look_at(boards, game.grid.all_lines, half_of(game))
+    stuck, wins = look_at(game, boards, game.grid.all_lines)
     every, largest = np.ones(len(boards), dtype=bool), boards.max(axis=1)
     return np.array(
         [np.bincount(largest[kind], minlength=max(game.tops) + 1) for kind in (every, stuck, wins)]
@@ -479,7 +479,7 @@ class CountPass(Marking):
         kept = every.copy()
         for symmetric, count in self._kept:
             for boards in symmetric.of_sum(layer.total):
-                kept += count * kinds_of(self._played, boards[self._bits.held(layer, boards)])
+                kept += count * kinds_of(self._played, boards[layer.held(boards)])
         return every, kept // self._order
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.dense.backends.protocol import Layer
-from tilebase.dense.layers import checksum_part, joined_checksum
+from tilebase.dense.layers import checksum_parts, joined_checksum
 from tilebase.dense.tables import summaries
 from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, value_chunk
 from tilebase.files.store import LayerStore, LayerWriter
@@ -24,10 +24,6 @@ from tilebase.runtime.threads import Pool
 Array = npt.NDArray[Any]
 
 
-CRC_BOARDS = 1 << 22
-"""Boards whose checksum a thread finds at once: joining takes far less time than finding them."""
-
-
 class Wanted(NamedTuple):
     """What is kept of the afterstates: a summary of each layer, files of their values, checksums of these.
 
@@ -37,12 +33,6 @@ class Wanted(NamedTuple):
     summaries: bool = True
     files: bool = False
     checksums: bool = False
-
-
-def checksum_parts(values: Array, pool: Pool) -> Iterator[tuple[int, int]]:
-    """Yield the CRC-32 and the bytes of pieces of values, in order."""
-    pieces = (values[at : at + CRC_BOARDS] for at in range(0, len(values), CRC_BOARDS))
-    return pool.map(checksum_part, pieces)
 
 
 @dataclass
@@ -166,4 +156,4 @@ class LayerValues:
     @property
     def checksum(self) -> str | None:
         """The checksum of the finished layer, if it was asked for."""
-        return f"{joined_checksum(self._parts):08x}" if self._kept.wanted.checksums else None
+        return joined_checksum(self._parts) if self._kept.wanted.checksums else None

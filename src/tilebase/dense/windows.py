@@ -23,10 +23,10 @@ import numpy as np
 
 from tilebase.dense.backends.bits import WORD, BitLayer, Bits
 from tilebase.dense.backends.protocol import Tell
-from tilebase.dense.layers import Memory, RawLayer, joined_checksum, released_on_error
+from tilebase.dense.layers import Memory, RawLayer, checksum_parts, joined_checksum, released_on_error
 from tilebase.dense.sizes import Matrices
 from tilebase.dense.steps import ALL, SHARES, Range, Source, Step
-from tilebase.dense.values import LayerValues, checksum_parts
+from tilebase.dense.values import LayerValues
 from tilebase.dense.workspace import Shares, Stored
 from tilebase.files import places
 from tilebase.game.game import Cells
@@ -72,7 +72,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
             states.create()
             states.write_at(0, layer.data, self._pool.map)
             # Not of the file, so that write errors are detected.
-            states.checksum = f"{joined_checksum(checksum_parts(layer.data, self._pool)):08x}"
+            states.checksum = joined_checksum(checksum_parts(layer.data, self._pool))
             states.rename(path)
         self._states[layer.total] = states
 
@@ -96,7 +96,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
             exponent, sums = one
             total = afters.total + way * 2**exponent
             window = self._bits.by_top(total).window(Range(sums.begin, sums.end + (1 << (exponent - 1))))
-            layer = self._bits.window(total, window, memory)
+            layer = BitLayer(total, window, self._bits, memory)
             if total in self._states:
                 # What the last window has, too, is not read again; it may lie in the same memory.
                 known = max(0, end - window.first) if total == of else 0
@@ -123,7 +123,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
         *before, last = [columns.window(sums) for sums in columns.cut(self._bits.words(two=ahead))]
 
         def slid(memory: Memory, window: Matrices) -> list[BitLayer]:
-            won = self._bits.window(layer.total, window, memory)
+            won = BitLayer(layer.total, window, self._bits, memory)
             tell = shares.next(SHARES[Step.COLUMNS] * _part(window, columns))
             self._bits.slide_window(layer, won, tell)
             return [won]
@@ -133,7 +133,7 @@ class InWindows(Stored[BitLayer, RawLayer]):
             here.clear()
 
         def read(memory: Memory, window: Matrices) -> list[BitLayer]:
-            won = self._bits.window(layer.total, window, memory)
+            won = BitLayer(layer.total, window, self._bits, memory)
             file.read_at(window.first, won.data)
             return [won]
 

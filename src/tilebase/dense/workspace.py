@@ -6,6 +6,7 @@ or as bits of which one layer is in memory (`windows.InWindows`).  To a pass all
 
 from __future__ import annotations
 
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable
 from functools import partial
@@ -22,7 +23,6 @@ from tilebase.dense.layers import (
     Moved,
     RawLayer,
     change,
-    checksum_of,
     released_on_error,
     states_path,
 )
@@ -160,7 +160,7 @@ class InMemory(Workspace[L, L]):
             file.create()
             file.write_at(0, data)
             file.rename(path)
-        return checksum_of(data)  # not of the file, so that write errors are detected
+        return f"{zlib.crc32(data.data):08x}"  # not of the file, so that write errors are detected
 
     def _file(self, path: Path, layer: L) -> RawLayer:
         dtype = self._backend.dtype

@@ -93,7 +93,9 @@ class BitLayer:
 
     def held(self, boards: Array) -> Array:
         """Return which boards of its sum, ``boards[n, cell]`` of exponents, are won."""
-        return self._bits.held(self, boards)
+        words, places = self._bits.places_of(self, boards)
+        found: Array = self.words[words] >> places.astype(WORD) & 1 > 0
+        return found
 
     def summary(self) -> ChunkSummary:
         won, boards = self._bits.count(self), self._bits.sizes[self.total]
@@ -134,7 +136,7 @@ class Bits:
             kernels.number_targets(half)
 
     def layer(self, source: Source) -> BitLayer:
-        assert source.blocks == Blocks(), "a window of bits is cut by `window`"
+        assert source.blocks == Blocks(), "a window of bits is cut by `Matrices.window`"
         return BitLayer(source.total, self.by_top(source.total), self, self._memory)
 
     def words(self, *, two: bool) -> int:
@@ -143,7 +145,7 @@ class Bits:
 
     @contextmanager
     def windows(self, *, two: bool) -> Iterator[Memory]:
-        """Give the memory of a window, or the same as that of `two`."""
+        """Give the memory for `BitLayer` of a window, or the same as that of `two`."""
         if not two:
             yield self._windows
             return
@@ -155,10 +157,6 @@ class Bits:
             yield memory
         finally:
             self._windows.give(buffer)
-
-    def window(self, total: int, blocks: Matrices, memory: Memory) -> BitLayer:
-        """Return a window of a layer, in the memory that `windows` gave."""
-        return BitLayer(total, blocks, self, memory)
 
     def exponents(self, total: int) -> list[int]:
         """Return the exponents whose spawns afterstates of a sum are folded from, the largest first."""
@@ -206,12 +204,6 @@ class Bits:
             sums = part.units[filling]
             found.append([part.class_of[sums], filling - part.starts[part.class_of[sums]], sums])
         return self.places(layer.map, np.array(found, dtype=np.int64).swapaxes(0, 1))
-
-    def held(self, layer: BitLayer, boards: Array) -> Array:
-        """Return which boards, ``boards[n, cell]`` of exponents, are in a whole layer."""
-        words, places = self.places_of(layer, boards)
-        found: Array = layer.words[words] >> places.astype(WORD) & 1 > 0
-        return found
 
     def count(self, layer: BitLayer) -> int:
         """Return how many boards of a whole layer of afterstates are won."""
