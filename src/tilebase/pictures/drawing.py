@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -141,13 +141,6 @@ def shades(count: int) -> list[tuple[float, float, float]]:
     return [ramp(float(position))[:3] for position in positions]
 
 
-def formatter(write: Callable[[float], str]) -> Any:
-    """Return a formatter of ticks."""
-    from matplotlib.ticker import FuncFormatter
-
-    return FuncFormatter(lambda value, _: write(value))
-
-
 def whole_ticks(axis: Axis, steps: Sequence[float] | None = None) -> None:
     """Put ticks at whole numbers only, for an axis of counts."""
     from matplotlib.ticker import MaxNLocator
@@ -155,8 +148,8 @@ def whole_ticks(axis: Axis, steps: Sequence[float] | None = None) -> None:
     axis.set_major_locator(MaxNLocator("auto", steps=steps, integer=True, min_n_ticks=1))
 
 
-def number(value: float) -> str:
-    """Return the text of a tick: all digits to 999,999, then as 2.5 million.  A fraction stays one.
+def number(value: float, _: object = None) -> str:
+    """Return the text of a tick, for axes: all digits to 999,999, then as 2.5 million.  A fraction stays one.
 
     >>> [number(value) for value in (0, 2.5, 20_000, 2.5e6, 1e12)]
     ['0', '2.5', '20,000', '2.5 million', '1 trillion']

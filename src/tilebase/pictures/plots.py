@@ -35,7 +35,6 @@ from tilebase.pictures.drawing import (
     GRID,
     INK,
     SHADES,
-    formatter,
     head,
     number,
     picture,
@@ -204,7 +203,7 @@ def _stack(axes: Axes, drawn: Bands) -> None:
     axes.set_xlim(drawn.sums[0] - margin, drawn.sums[-1] + margin)
     axes.set_ylim(0, 1.04 * float(drawn.total.max()))
     whole_ticks(axes.yaxis, steps=[1, 2, 2.5, 5, 10])
-    axes.yaxis.set_major_formatter(formatter(number))
+    axes.yaxis.set_major_formatter(number)
 
 
 def _lines(axes: Axes, drawn: Bands) -> None:
@@ -217,14 +216,14 @@ def _lines(axes: Axes, drawn: Bands) -> None:
     axes.minorticks_off()
     axes.margins(x=0.01)
     axes.set_ylim(0.7 * float(drawn.counts[drawn.counts > 0].min()), 2 * float(drawn.total.max()))
-    axes.yaxis.set_major_formatter(formatter(number))
+    axes.yaxis.set_major_formatter(number)
 
 
 def _sum_axis(axes: Axes) -> None:
     axes.set_xlabel("sum of tiles")
     # Sums are even, so ticks are too.
     whole_ticks(axes.xaxis, steps=[1, 2, 4, 10])
-    axes.xaxis.set_major_formatter(formatter(lambda value: f"{value:,.0f}"))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
 def _positive(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -308,7 +307,7 @@ def plot_sizes(result: BoundResult, path: Path | str) -> None:
         axes.margins(x=0)
         axes.set_ylim(0, 1.12 * float(boards[peak]))
         axes.set_ylabel("boards per sum, without symmetry")
-        axes.yaxis.set_major_formatter(formatter(number))
+        axes.yaxis.set_major_formatter(number)
         whole_ticks(axes.yaxis, steps=[1, 2, 2.5, 5, 10])
         _sum_axis(axes)
         head(axes, f"{_words(result.game)[0]}: {result.boards:,} boards by sum", f"in {len(sums):,} layers")
@@ -488,7 +487,7 @@ def draw_distribution(axes: Axes, one: Distribution) -> None:
         axes.bar(edges[:-1], chances, width=one.resolution, align="edge", color=SHADES[3], linewidth=0)
         axes.axvline(one.mean, color=INK, linewidth=1, linestyle=DASHES)
         whole_ticks(axes.xaxis)
-        axes.xaxis.set_major_formatter(formatter(number))
+        axes.xaxis.set_major_formatter(number)
     axes.set_xlabel({"tile": "largest tile at the end", "length": "slides", "score": "score"}[one.name])
     axes.set_ylabel("probability")
     _grid(axes)
@@ -551,6 +550,6 @@ def _lines_panel(axes: Axes, found: _Symbolic, field: str) -> None:
     axes.set_ylabel(field)
     axes.set_xlabel("sum" if found.method.strategy == "sum" else "l: tiles of exponent k")
     axes.grid(which="major")
-    axes.yaxis.set_major_formatter(formatter(number))
+    axes.yaxis.set_major_formatter(number)
     if len(curves) > 1 and field == "nodes":
         axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.02), alignment="left")
