@@ -122,8 +122,6 @@ SETTINGS = {
     "distributed.deploy.lost-worker-timeout": "60s",  # a busy machine starts a worker in more than 15 s
 }
 """Settings of Dask with which idle processes take less time, and the scheduler's memory stays flat."""
-KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
-"""The signal that ends a process at once; Windows has one for both."""
 WATCH_SECONDS = 5.0
 """How often workers are looked for that Dask has given up: it starts no others for them."""
 
@@ -193,7 +191,7 @@ def _kill(cluster: Any) -> None:
         nanny.close_gracefully()  # it starts no other worker
         with suppress(ProcessLookupError):
             if nanny.pid:
-                os.kill(nanny.pid, KILL)
+                os.kill(nanny.pid, signal.SIGKILL)
 
 
 if __name__ == "__main__":
