@@ -32,7 +32,7 @@ from tilebase.questions.fitting import fit_named
 from tilebase.runtime import system
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse.sizes import PAGE_BYTES, SMALL_BITS, least_windows
-from tilebase.sparse.windows import SpilledSet, Windows
+from tilebase.sparse.windows import Windows
 from tilebase.tables.pruning import prune
 
 ONE_THREAD = Allowance(memory=1 << 30, threads=1)
@@ -113,7 +113,7 @@ def test_tables_of_formations_are_known() -> None:
 
 def test_what_counting_needs_at_least_is_what_the_pass_asks_for() -> None:
     for ranks in (SMALL_BITS, SMALL_BITS + 1, 10**9, 10**11):
-        asked = 16 * SpilledSet.least_words(ranks) + 4 * Windows(ranks).least_arena
+        asked = 32 * Windows(ranks).block_words + 4 * Windows(ranks).least_arena
         assert least_windows(ranks, 3) == (asked if ranks > SMALL_BITS else 0)
     assert PAGE_BYTES == 4 * forward.PAGE
     assert counting(Game("3x3", 1024), TWO).memory == OVERHEAD

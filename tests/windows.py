@@ -9,14 +9,14 @@ from typing import Any
 from tilebase.sparse import forward as engine
 from tilebase.sparse import sizes
 from tilebase.sparse.backward import BackwardPass
-from tilebase.sparse.windows import SpilledSet
+from tilebase.sparse.windows import SpilledSet, Windows
 
 
 class TwoBlocks(SpilledSet):
     """A set that keeps two blocks in memory and spills the rest."""
 
     def __init__(self, size: int, storage: Any, folder: Path, name: str, *, direct: bool) -> None:
-        super().__init__(size, storage[: SpilledSet.least_words(size)], folder, name, direct=direct)
+        super().__init__(size, storage[: 2 * Windows(size).block_words], folder, name, direct=direct)
 
 
 def hold_little(put: Callable[[Any, str, Any], None], small_bits: int) -> None:

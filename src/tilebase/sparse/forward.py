@@ -393,7 +393,8 @@ class ForwardPass:
         direct = sizes.is_direct(layer.size, self.threads, free)
         whole = nbytes = 8 * windows.blocks * windows.block_words
         if not direct:
-            nbytes = min(whole, max(int(free * SET_SHARE), 8 * SpilledSet.least_words(layer.size)))
+            # Two blocks at least.
+            nbytes = min(whole, max(int(free * SET_SHARE), 2 * 8 * windows.block_words))
         words = nbytes // 8
         # Both sets keep their memory from layer to layer; it is released first where it is too small.
         spare = int(words * SPARE_SHARE) if direct else 0

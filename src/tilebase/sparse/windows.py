@@ -185,17 +185,12 @@ class SpilledSet(BitSet):
     """The boards of a layer, window after window: ranks of later windows are spilled to a file of its own."""
 
     def __init__(self, size: int, storage: Array, folder: Path, name: str, *, direct: bool = False) -> None:
-        """`storage`: zeroed uint64 words; a window has as many blocks as they can hold."""
+        """`storage`: zeroed uint64 words of two blocks at least; a window has as many as they hold."""
         windows = Windows(size, len(storage) // Windows(size).block_words)
         super().__init__(windows, 0, storage, Mailbox(), direct=direct)
         self._path = folder / f".{name}.spill"
         self._received: ParcelFile | None = None
         self._later = NO_WORDS  # ranks in later windows that `add` was given
-
-    @staticmethod
-    def least_words(size: int) -> int:
-        """Words of storage that a set of this size needs at least: two blocks."""
-        return 2 * Windows(size).block_words
 
     def add(self, ranks: Array) -> None:
         """Set the bits of a few ranks; those of later windows are set when their window is read."""
