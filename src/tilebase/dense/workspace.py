@@ -53,13 +53,6 @@ class Shares:
         return lambda part: self._tell(done + part * share)
 
 
-def do_steps(steps: Iterable[BlockStep], do: Callable[[BlockStep, Tell], None], tell: Tell) -> None:
-    """Do the steps of a layer one after the other; `tell` gets the share of the layer that is done."""
-    shares = Shares(tell)
-    for step in steps:
-        do(step, shares.next(step.share))
-
-
 class Workspace(ABC, Generic[L, S]):
     """A backend, and the states of the last layers by sum: `InMemory`, `InFiles` and `windows.InWindows`.
 
@@ -167,30 +160,22 @@ class InMemory(Workspace[L, L]):
         return RawLayer(path, layer.nbytes // dtype.itemsize, dtype, self.moved)
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
-        backend, exponents = self._backend, spawned(self._index.game, total)
+        backend, exponents, shares = self._backend, spawned(self._index.game, total), Shares(tell)
+        fold, *slides = whole_steps(backend.steps, exponents, total)
         afters = backend.layer(Source(total))
-        states: L | None = None
-
-        def do(step: BlockStep, tell: Tell) -> None:
-            nonlocal states
-            if step.kind is Step.FOLD:
-                above = [self.layer(source.total) for source in step.reads]
-                backend.do(step, above, afters, tell)
-                kept.add(afters)
-                return
-            if states is None:
-                if self._lean:
-                    self.release_above(total + 2)
-                states = backend.layer(Source(total))
-            backend.do(step, [afters], states, tell)
-
         try:
-            do_steps(whole_steps(backend.steps, exponents, total), do, tell)
+            # A list without a name: it would keep the states that are released.
+            backend.do(fold, [self.layer(one.total) for one in fold.reads], afters, shares.next(fold.share))
+            kept.add(afters)
+            if self._lean:
+                self.release_above(total + 2)
+            states = backend.layer(Source(total))
+            for step in slides:
+                backend.do(step, [afters], states, shares.next(step.share))
         except BaseException:
             if self._lean:
                 self._states.clear()
             raise
-        assert states is not None
         self._states[total] = states
 
     def discount(self, total: int) -> None:
@@ -249,10 +234,13 @@ class InFiles(Stored[D, DiskStore]):
         states = self._store(total, part_path(self._path(total)))
         self._after_file, self._state_file, self._keep = afters, states, kept.add
         self._blocks = self._layer = None
+        shares = Shares(tell)
         with released_on_error(afters, states):
             afters.create()
             states.create()
-            do_steps(self._plan.cut(self._index, total).steps(), self._do, tell)
+            for step in self._plan.cut(self._index, total).steps():  # those of a batch follow each other
+                do = self._fold if step.kind is Step.FOLD else self._slide
+                do(step, shares.next(step.share))
             self._layer = None  # its memory
             afters.release()
             states.rename(self._path(total))
@@ -267,13 +255,6 @@ class InFiles(Stored[D, DiskStore]):
 
     def discount(self, total: int) -> None:
         self._states[total].change(self._discounted)
-
-    def _do(self, step: BlockStep, tell: Tell) -> None:
-        """Do a step.  Those of a batch follow each other."""
-        if step.kind is Step.FOLD:
-            self._fold(step, tell)
-        else:
-            self._slide(step, tell)
 
     def _fold(self, step: BlockStep, tell: Tell) -> None:
         if self._blocks != step.batch:
