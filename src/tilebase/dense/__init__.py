@@ -11,8 +11,7 @@ Modules, those that the others import first:
     plan         what a pass will take
     values       what is kept of afterstates: summaries and values
     workspace    the layers of a pass while it runs, in memory or in files
-    windows      the same as bits in files, of which one layer is in memory
-    shared       the same with workers for the large layers
     passes       the pass itself
-    sweep        another pass, in bits: the lines of a sweep
+    reached      another pass, in bits: the boards that play reaches
+    sweep        another one: the lines of a sweep
 """

@@ -11,7 +11,7 @@ pass is needed; a layer is made from the two above it, and what is older is dele
     columns     V[s] = the better of this and slides along columns, which keep that of the left half
 
 Boolean values that nobody keeps are bits (`dense.backends.bits`), and their columns come before their rows.
-If three layers of them do not fit into memory, one is enough (`dense.windows`).
+If three layers of them do not fit into memory, one is enough (`workspace.InWindows`).
 
 Where four layers do not fit into memory, V[s] takes the place of V[s + 4], which only the fold reads. Layers
 of which three do not fit are kept in files and worked in batches (`dense.steps`). For fold and rows a batch
@@ -44,8 +44,7 @@ from tilebase.dense.layers import Checkpoint, Checkpoints, Lines
 from tilebase.dense.plan import Plan
 from tilebase.dense.tables import DenseRules
 from tilebase.dense.values import KeptValues, LayerValues, Wanted
-from tilebase.dense.windows import InWindows
-from tilebase.dense.workspace import InFiles, InMemory, Workspace
+from tilebase.dense.workspace import InFiles, InMemory, InWindows, Workspace
 from tilebase.errors import ResourceError, StorageError
 from tilebase.files.format import stored_bytes
 from tilebase.files.layers import Pages

@@ -50,7 +50,7 @@ class Plan:
     disk_bytes: int  # of the files at the same time; 0 if there are none, checkpoints aside
     words: Words | None = None  # what Boolean values take as bits; None if the values are not kept as bits
     # Words of a window of bits, or of two, where one layer is in memory and the others are in files
-    # (`dense.windows`).
+    # (`workspace.InWindows`).
     window: int = 0
     # Whether three layers are in memory at a time and not four: so a larger pass fits, and one that is
     # interrupted between fold and slides goes on after the last checkpoint.

@@ -3,11 +3,11 @@
     R[s] = start states of s, and what spawns make of A[s - 2], A[s - 4]     states
     A[s] = what slides make of R[s]                                          afterstates
 
-Layers are those of `dense.windows`, and the same steps make them, with spawns that lead to larger sums and
-slides that lead on: one layer is in memory, the two before it are in files.  Rotations and reflections are
-counted by the lemma of Burnside: there are as many boards up to symmetry as boards on average that a symmetry
-keeps.  Nothing in a count is shared with the pass over reachable boards (`sparse.forward`), which gives the
-same.  That pass takes layers from here (`Marks`) where they are to be solved and have no symmetries.
+Layers are those of `workspace.InWindows`, and the same steps make them, with spawns that lead to larger sums
+and slides that lead on: one layer is in memory, the two before it are in files.  Rotations and reflections
+are counted by the lemma of Burnside: there are as many boards up to symmetry as boards on average that a
+symmetry keeps.  Nothing in a count is shared with the pass over reachable boards (`sparse.forward`), which
+gives the same.  That pass takes layers from here (`Marks`) to be solved, if they have no symmetries.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ from tilebase.dense.plan import FILES, Plan
 from tilebase.dense.sizes import Words, check_index
 from tilebase.dense.steps import Source
 from tilebase.dense.tables import DenseRules, Filled, classes_of
-from tilebase.dense.windows import InWindows
-from tilebase.dense.workspace import Shares
+from tilebase.dense.workspace import InWindows, Shares
 from tilebase.errors import CorruptError, ResourceError, UsageError
 from tilebase.files import places
 from tilebase.files.keys import StoredLayer, Take

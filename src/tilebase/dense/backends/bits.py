@@ -1,7 +1,7 @@
 """The dense pass over Boolean values: one bit per board (`_kernels.bits`), shared out over threads.
 
 Many times as fast as bytes, and an eighth as large, but in an order of its own: for passes whose values
-nobody keeps.  Layers are in memory, or all but one are in files and read in windows (`dense.windows`).
+nobody keeps.  Layers are in memory, or all but one are in files and read in windows (`dense.workspace`).
 """
 
 from __future__ import annotations
