@@ -98,8 +98,7 @@ def _table(shape: tuple[int, int], folder: Path | None) -> Array:
     size = 8 * shape[0] * shape[1]
     if folder is None or size < MAPPED:
         return np.zeros(shape, dtype=np.uint64)
-    memory: Array = np.frombuffer(mapped_memory(folder, size), dtype=np.uint64)
-    return memory.reshape(shape)
+    return np.frombuffer(mapped_memory(folder, size), dtype=np.uint64).reshape(shape)
 
 
 def _local_lines(game: Game, cells: tuple[int, ...], direction: str) -> Array:

@@ -89,8 +89,7 @@ class Bands:
     @property
     def total(self) -> npt.NDArray[np.int64]:
         """The counts of whole layers."""
-        summed: npt.NDArray[np.int64] = self.counts.sum(axis=0)
-        return summed
+        return self.counts.sum(axis=0)
 
     def span(self, tile: int) -> slice:
         """Return the layers from the first to the last in which row `tile` is not 0."""

@@ -228,8 +228,7 @@ class Recent:
         """Keep an object and return it; if another thread has kept one for this key before, return that."""
         with self._lock:
             if key in self._things:
-                kept: T = self._things[key]
-                return kept
+                return self._things[key]
             self._things[key] = made
             self._weight += self._weigh(made)
             while self._weight > self._most:

@@ -110,15 +110,13 @@ def best_slides(q: Array, slack: float) -> Array:
     """``best[k, x]``: whether slide k of state x is one of the best; a state without a slide has no best."""
     most = q.max(axis=0)
     with np.errstate(invalid="ignore"):  # a state without a slide has the value -inf
-        best: Array = (q >= most - slack * np.abs(most)) & (q != -np.inf)
-    return best
+        return (q >= most - slack * np.abs(most)) & (q != -np.inf)
 
 
 def largest(scores: Array, allowed: Array, axis: int = 0) -> Array:
     """Return which allowed slides have the largest score of their state; the axes are those of `even`."""
     found = np.where(allowed, scores, -np.inf)
-    chosen: Array = allowed & (found == found.max(axis=axis, keepdims=True))
-    return chosen
+    return allowed & (found == found.max(axis=axis, keepdims=True))
 
 
 def even(chosen: Array, axis: int = 0) -> Array:
@@ -126,12 +124,10 @@ def even(chosen: Array, axis: int = 0) -> Array:
 
     ``chosen[k, x]``: whether slide k of state x is; with the axis 1, ``chosen[x, k]``.
     """
-    shared: Array = chosen / np.maximum(chosen.sum(axis=axis, keepdims=True), 1)
-    return shared
+    return chosen / np.maximum(chosen.sum(axis=axis, keepdims=True), 1)
 
 
 def drawn_slides(weights: Array, rng: np.random.Generator) -> Array:
     """Return ``k[x]``: a slide of state x, drawn in proportion to ``weights[k, x]``; 0 without a slide."""
     ways = weights.cumsum(axis=0)
-    drawn: Array = (ways > rng.random(weights.shape[1]) * ways[-1]).argmax(axis=0)
-    return drawn
+    return (ways > rng.random(weights.shape[1]) * ways[-1]).argmax(axis=0)

@@ -167,8 +167,7 @@ def spawn_chances(game: Game, origin: Array, exponent: int) -> Array:
     No spawn of them is missing.
     """
     empty = np.bincount(origin)[origin]
-    chances: Array = float(game.spawn.chance(exponent)) / empty
-    return chances
+    return float(game.spawn.chance(exponent)) / empty
 
 
 def word_potentials(game: Game, merges: Sequence[str]) -> Array:

@@ -94,8 +94,7 @@ class BitLayer:
     def held(self, boards: Array) -> Array:
         """Return which boards of its sum, ``boards[n, cell]`` of exponents, are won."""
         words, places = self._bits.places_of(self, boards)
-        found: Array = self.words[words] >> places.astype(WORD) & 1 > 0
-        return found
+        return self.words[words] >> places.astype(WORD) & 1 > 0
 
     def summary(self) -> ChunkSummary:
         won, boards = self._bits.count(self), self._bits.sizes[self.total]
