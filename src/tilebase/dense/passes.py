@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from tilebase.cluster.runs import Run
 from tilebase.dense.backends.bits import Bits
@@ -50,6 +50,7 @@ from tilebase.files.format import stored_bytes
 from tilebase.files.layers import Pages
 from tilebase.files.run import first_sum
 from tilebase.files.solved import identity_of
+from tilebase.files.source import Closing
 from tilebase.game.game import Cells
 from tilebase.game.notation import fraction_of
 from tilebase.objectives.encoding import Backup, discounts_states, make_backup, state_value
@@ -96,7 +97,7 @@ class OtherQuery(NamedTuple):
     backup: Backup | None = None  # how it combines values, if not as the objective, as bits
 
 
-class DensePass:
+class DensePass(Closing):
     """One objective over all boards within the limits.  Use `solve` or `bound` unless you need more.
 
     The folder of the run gets ``layers.jsonl``, a line for each finished layer, and checkpoints, and if they
@@ -216,12 +217,6 @@ class DensePass:
         """Return the value of the start: the mean, the least or the largest over the start states."""
         with self._checkpoints.understood():  # a continued pass reads them from there
             return self.objective.over_spawns((self.starts[board], p) for board, p in self.game.starts())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Stop after the jobs now running."""

@@ -202,19 +202,17 @@ def seen(game: Game, half: Half, parts: Sequence[Part], *, inner: bool) -> reach
 # -- boards that symmetries keep -----------------------------------------------------------------
 
 
-class Symmetric(Filled):
-    """The boards that a symmetry keeps, by sum."""
-
-    def __init__(self, game: Game, symmetry: Cells) -> None:
-        left, cycles = set(range(game.cells)), []
-        while left:
-            cycle = [min(left)]
-            while (following := symmetry[cycle[-1]]) != cycle[0]:
-                cycle.append(following)
-            left -= set(cycle)
-            cycles.append(cycle)
-        every = range(max(game.tops) + 1)
-        super().__init__(game.cells, [(cycle, every) for cycle in cycles])
+def kept_by(game: Game, symmetry: Cells) -> Filled:
+    """Return the boards that a symmetry keeps, by sum."""
+    left, cycles = set(range(game.cells)), []
+    while left:
+        cycle = [min(left)]
+        while (following := symmetry[cycle[-1]]) != cycle[0]:
+            cycle.append(following)
+        left -= set(cycle)
+        cycles.append(cycle)
+    every = range(max(game.tops) + 1)
+    return Filled(game.cells, [(cycle, every) for cycle in cycles])
 
 
 def kinds_of(game: Game, boards: Array) -> Array:
@@ -406,7 +404,7 @@ class CountPass(Marking):
         super().__init__(game_until(self.game, up_to), folder.path / "afterstates", run)
         classes, whole = classes_of_symmetries(self.game), tuple(range(self.game.cells))
         self._order = sum(classes.values())
-        self._kept = [(Symmetric(self._played, p), count) for p, count in classes.items() if p != whole]
+        self._kept = [(kept_by(self._played, p), count) for p, count in classes.items() if p != whole]
         self._line: dict[str, Any] = {}
         self._pace, self._had, self._every = Pace(run.progress, "boards"), 0, 0
 

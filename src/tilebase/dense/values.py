@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from tilebase.dense.backends.protocol import Layer
 from tilebase.dense.layers import checksum_parts, joined_checksum
 from tilebase.dense.tables import summaries
 from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, value_chunk
+from tilebase.files.source import Closing
 from tilebase.files.store import LayerStore, LayerWriter
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -86,8 +87,8 @@ class KeptValues:
         return self.files.records[total].text if self.wanted.files else None
 
 
-class LayerValues:
-    """Takes the afterstates of one layer; a context manager that deletes an unfinished file."""
+class LayerValues(Closing):
+    """Takes the afterstates of one layer; a context manager that forgets them unless it is finished."""
 
     def __init__(self, kept: KeptValues, total: int) -> None:
         self._kept, self._total, self._size = kept, total, kept.sizes[total]
@@ -97,12 +98,10 @@ class LayerValues:
         self._at = 0
         self._writer = kept.files.writer(total) if kept.wanted.files else None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """Forget an unfinished layer."""
         if self._writer is not None:
-            self._writer.__exit__(*error)
+            self._writer.__exit__()
 
     def add(self, layer: Layer) -> None:
         """Take the next afterstates, in order."""

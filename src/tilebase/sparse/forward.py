@@ -21,6 +21,7 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -588,11 +589,8 @@ def count_in(
     `written` gets the checksums of the files of afterstates that this call writes, by sum.  Of the layers of
     afterstates the first two of every `apart` are kept, all with 0.  `marking` as for `ForwardPass`.
     """
-    forward_pass = ForwardPass(folder, run, apart=apart, marking=marking)
-    try:
+    with closing(ForwardPass(folder, run, apart=apart, marking=marking)) as forward_pass:
         result = forward_pass.run(up_to)
-    finally:
-        forward_pass.close()
     if written is not None:
         written.update(forward_pass.written)
     return result
