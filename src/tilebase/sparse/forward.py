@@ -21,7 +21,7 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -312,18 +312,14 @@ class ForwardPass:
             return self._make_marked(self._marking, indexed, wanted)
         if self._sharing is not None and self._sharing.wants(indexed.size):
             return self._make_shared(self._sharing, total, indexed.size)
-        states, afters = self._bit_sets(indexed)
         after_counts = np.zeros(self.game.bounds.code + 1, dtype=np.int64)
         self._files = {}
-        try:
+        with self._bit_sets(indexed) as (states, afters):
             self._spawn(total, indexed, states)
             counts = self._slide(total, indexed, states, afters)
             if self.game.start_afters and total in self._starts:
                 afters.add(indexed.rank(self._starts[total]))
             size = self._write(total, indexed, afters, after_counts)
-        finally:
-            states.discard()
-            afters.discard()
         return self._line(total, counts, after_counts), size
 
     def _line(self, total: int, counts: Array, after_counts: Array) -> dict[str, Any]:
@@ -368,15 +364,11 @@ class ForwardPass:
 
         def take(jobs: Iterable[Callable[[], Array]]) -> None:
             nonlocal size
-            states, afters = self._bit_sets(indexed)
-            tasks = deque[MapTask](SpawnTask(self._compiled, indexed, read, 0, afters) for read in jobs)
             counts = np.zeros(self.game.bounds.code + 1, dtype=np.int64)
-            try:
+            with self._bit_sets(indexed) as (_, afters):
+                tasks = deque[MapTask](SpawnTask(self._compiled, indexed, read, 0, afters) for read in jobs)
                 self._team.map(tasks, afters, lambda done: self._report(total, "list", 0.5 + 0.4 * done))
                 size = self._write(total, indexed, afters, counts)
-            finally:
-                states.discard()
-                afters.discard()
 
         found = self._marks.make(total, self._sources, take if wanted else None, report)
         if found[1]:
@@ -384,8 +376,9 @@ class ForwardPass:
         line: dict[str, Any] = {name: [] for name in STORED} | {"sum": total, "files": self._files}
         return line | {"states": [found[0]], "afterstates": [found[1]]}, size
 
-    def _bit_sets(self, layer: IndexedLayer) -> tuple[SpilledSet, SpilledSet]:
-        """Two bit sets, for states and afterstates; the threads get arenas from the rest of the memory."""
+    @contextmanager
+    def _bit_sets(self, layer: IndexedLayer) -> Iterator[tuple[SpilledSet, SpilledSet]]:
+        """Give two bit sets, for states and afterstates; threads get arenas from the rest of the memory."""
         # A layer that threads set directly:    | states | afterstates |                  (both whole)
         # Another one:                          | states | afterstates | arenas ... | packed ranks |
         #                                         each at most `SET_SHARE`, whole or a window of it
@@ -418,7 +411,11 @@ class ForwardPass:
             )
             for bits, name in zip(self._storage, ("states", "afterstates"), strict=True)
         )
-        return first, second
+        try:
+            yield first, second
+        finally:
+            first.discard()
+            second.discard()
 
     @property
     def _fixed_memory(self) -> int:
