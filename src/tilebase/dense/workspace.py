@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from tilebase.dense.backends.bits import WORD, BitLayer, Bits
-from tilebase.dense.backends.protocol import Backend, L, Layer, Tell
+from tilebase.dense.backends.protocol import Backend, L, Tell
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layers import (
     DenseLayer,
@@ -32,7 +33,7 @@ from tilebase.dense.layers import (
 )
 from tilebase.dense.plan import Plan
 from tilebase.dense.sizes import Matrices
-from tilebase.dense.steps import ALL, SHARES, Blocks, BlockStep, Range, Source, Step, spawned, whole_steps
+from tilebase.dense.steps import ALL, SHARES, BlockStep, Range, Source, Step, spawned, whole_steps
 from tilebase.dense.values import LayerValues
 from tilebase.files import places
 from tilebase.game.game import Cells
@@ -219,14 +220,6 @@ class Stored(Workspace[L, R]):
 class InFiles(Stored[D, DiskStore]):
     """Layers in files; one batch of afterstates at a time is in memory."""
 
-    # Of the layer in work: its files, what gets its afterstates, and the batch that is in memory.
-    _after_file: DiskStore
-    _state_file: DiskStore
-    _keep: Callable[[Layer], None]
-    _blocks: Blocks | None
-    _layer: D | None
-    _written: bool
-
     def __init__(self, plan: Plan, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._plan = plan
@@ -237,19 +230,44 @@ class InFiles(Stored[D, DiskStore]):
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         afters = self._store(total, part_path(self._folder / places.of_sum(total, "afterstates")))
         states = self._store(total, part_path(self._path(total)))
-        self._after_file, self._state_file, self._keep = afters, states, kept.add
-        self._blocks = self._layer = None
-        shares = Shares(tell)
+        shares, cut = Shares(tell), self._plan.cut(self._index, total)
         with released_on_error(afters, states):
             afters.create()
             states.create()
-            for step in self._plan.cut(self._index, total).steps():  # those of a batch follow each other
-                do = self._fold if step.kind is Step.FOLD else self._slide
-                do(step, shares.next(step.share))
-            self._layer = None  # its memory
+            for blocks, steps in groupby(cut.steps(), key=lambda step: step.batch):
+                self._batch(Source(total, blocks), list(steps), afters, states, kept, shares)
             afters.release()
             states.rename(self._path(total))
         self._states[total] = states
+
+    def _batch(
+        self, batch: Source, steps: list[BlockStep], afters: DiskStore, states: DiskStore, kept: LayerValues,
+        shares: Shares,
+    ) -> None:  # fmt: skip
+        """Do the steps of a batch: those that fold its afterstates come first; else these are read."""
+        folds = sum(step.kind is Step.FOLD for step in steps)
+        layer = self._backend.layer(batch) if folds else afters.read(self._backend, batch)
+        for step in steps[:folds]:
+            self._fold(step, layer, shares.next(step.share))
+        if folds:
+            afters.write(layer)
+            kept.add(layer)
+        for step in steps[folds:]:
+            self._slide(step, layer, states, shares.next(step.share))
+
+    def _fold(self, step: BlockStep, layer: D, tell: Tell) -> None:
+        above = [self._read(source) for source in step.reads]
+        part = self._backend.layer(step.writes)
+        self._backend.do(step, above, part, tell)
+        layer.take(part)
+
+    def _slide(self, step: BlockStep, layer: D, states: DiskStore, tell: Tell) -> None:
+        if step.kind is Step.ROWS:
+            part = self._backend.layer(step.writes)
+        else:
+            part = states.read(self._backend, step.writes)
+        self._backend.do(step, [layer], part, tell)
+        states.write(part)
 
     def _read(self, source: Source) -> D:
         if source.total in self._states:
@@ -260,38 +278,6 @@ class InFiles(Stored[D, DiskStore]):
 
     def discount(self, total: int) -> None:
         self._states[total].change(self._discounted)
-
-    def _fold(self, step: BlockStep, tell: Tell) -> None:
-        if self._blocks != step.batch:
-            self._layer = None  # before memory for the next is asked for
-            self._layer = self._backend.layer(Source(step.total, step.batch))
-            self._blocks, self._written = step.batch, False
-        above = [self._read(source) for source in step.reads]
-        part = self._backend.layer(step.writes)
-        self._backend.do(step, above, part, tell)
-        assert self._layer is not None
-        self._layer.take(part)
-
-    def _slide(self, step: BlockStep, tell: Tell) -> None:
-        afters = self._afterstates(step.reads[0])
-        if step.kind is Step.ROWS:
-            part = self._backend.layer(step.writes)
-        else:
-            part = self._state_file.read(self._backend, step.writes)
-        self._backend.do(step, [afters], part, tell)
-        self._state_file.write(part)
-
-    def _afterstates(self, source: Source) -> D:
-        """Return the afterstates of a batch; those that were folded are written and kept first."""
-        if self._layer is not None and not self._written:
-            self._after_file.write(self._layer)
-            self._keep(self._layer)
-            self._written = True
-        if self._blocks != source.blocks or self._layer is None:
-            self._layer = None  # before memory for the next is asked for
-            self._layer = self._after_file.read(self._backend, source)
-            self._blocks = source.blocks
-        return self._layer
 
 
 # -- bits in files ---------------------------------------------------------------------------------
