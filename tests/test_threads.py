@@ -116,7 +116,7 @@ def test_no_two_threads_have_the_same_buffer() -> None:
         made.append([])
         return made[-1]
 
-    spares = Spares(make, [[]])
+    spares = Spares(make)
     used: set[int] = set()
 
     def borrow(_: int) -> bool:
@@ -128,7 +128,7 @@ def test_no_two_threads_have_the_same_buffer() -> None:
             return alone
 
     assert all(map_in_threads(borrow, range(20), 4))
-    assert len(made) <= 3
+    assert len(made) <= 4
 
 
 def test_a_call_in_the_background_has_a_result_or_an_error() -> None:

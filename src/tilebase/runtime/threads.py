@@ -145,11 +145,9 @@ def map_in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> 
 class Spares(Generic[B]):
     """Buffers that threads borrow, each for one thread at a time; if all are in use, `make` makes another."""
 
-    def __init__(self, make: Callable[[], B], buffers: Iterable[B] = ()) -> None:
+    def __init__(self, make: Callable[[], B]) -> None:
         self._make = make
         self._free: SimpleQueue[B] = SimpleQueue()
-        for one in buffers:
-            self._free.put(one)
 
     @contextmanager
     def one(self) -> Iterator[B]:

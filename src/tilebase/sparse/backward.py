@@ -125,8 +125,7 @@ class BackwardPass:
         # By how much spawns make the sum larger.
         self._steps = sorted({2, 4} | {1 << e for e in game.spawn_exponents})
         self._ending = next((fold.objective for fold in self.folds if fold.objective.counts_end), None)
-        self._first_worker = self.new_worker()
-        self._workers = Spares(self.new_worker, [self._first_worker])
+        self._workers = Spares(self.new_worker)
         self._pool = Pool(run.threads)
         self._pace = Pace(run.progress, "afterstates")
         self._done = self._most = 0  # afterstates solved in this run, and to be solved
@@ -296,19 +295,18 @@ class BackwardPass:
         return found
 
     def _map(self, work: Callable[[_Worker, range], Any], spans: list[range]) -> Iterator[Any]:
-        """Yield the results of ``work(worker, span)`` for all spans, in order.
+        """Return the results of ``work(worker, span)`` for all spans, in order.
 
         This thread does a single span, and all of them if the run has no other: to hand them over takes time.
         """
-        if min(len(spans), self.threads) <= 1:
-            yield from (work(self._first_worker, span) for span in spans)
-            return
 
         def run(span: range) -> Any:
             with self._workers.one() as worker:
                 return work(worker, span)
 
-        yield from self._pool.map(run, spans, ahead=2 * self.threads)
+        if min(len(spans), self.threads) <= 1:
+            return map(run, spans)
+        return self._pool.map(run, spans, ahead=2 * self.threads)
 
     def _parts(self, total: int, file: Layer, here: _Solved) -> Iterator[Part]:
         """Solve a layer with both layers above in memory."""
