@@ -43,7 +43,7 @@ from tilebase.dense.backends.bits import BitLayer, Bits, Words
 from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.steps import Source, Step, whole_steps
-from tilebase.dense.tables import DenseRules, HalfTables, free_cells, kernel_part, masks
+from tilebase.dense.tables import DenseRules, free_cells, half_tables, kernel_part, masks
 from tilebase.dense.workspace import InMemory
 from tilebase.files.format import Varying
 from tilebase.files.keys import BoardCheck, StoredLayer
@@ -873,18 +873,18 @@ def tabulate(inputs: Inputs) -> Case:
     index = PerfectIndex(game)
     marks = masks(game, index.parts, game.patterns)
     parts = [kernel_part(index.parts[k], marks[k], free_cells(game, index.parts[k])) for k in (0, 1)]
-    top = HalfTables(index, (0, 1), (parts[0], parts[1]), ["left", "right"], "tile")
+    top, jobs = half_tables(index, (0, 1), (parts[0], parts[1]), ["left", "right"], "tile")
 
     def run() -> int:
-        for job in top.jobs():
+        for job in jobs:
             job()
-        return int(top.arrays.table.size)
+        return int(top.table.size)
 
     def clear() -> None:
-        top.arrays.table.fill(0)
-        top.arrays.earned.fill(0)
+        top.table.fill(0)
+        top.earned.fill(0)
 
-    return Case(run, lambda: [top.arrays.table, top.arrays.earned], clear)
+    return Case(run, lambda: [top.table, top.earned], clear)
 
 
 # -- the rest ------------------------------------------------------------------------------------

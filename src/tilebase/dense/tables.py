@@ -5,7 +5,8 @@ Sums are counted in units of 2, as all tiles are even.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,58 +40,50 @@ TABLE_ROWS = 64
 """Rows of a table of half boards that one job fills."""
 
 
-class HalfTables:
-    """The slides within a half of the board: A and B, or C and D, or A and C, or B and D.
+def half_tables(
+    index: PerfectIndex, numbers: tuple[int, int], parts: Sequence[kernels.Part], directions: list[str],
+    merge: str, folder: Path | None = None,
+) -> tuple[kernels.Half, list[Callable[[], None]]]:  # fmt: skip
+    """Return the slides within a half of the board: A and B, or C and D, or A and C, or B and D.
 
-    `arrays` is what kernels take of it; its tables are filled by `jobs`.  `merge` is that of the objective's
-    meaning: what merges add, if anything.
+    Second, the calls that fill its tables, which are empty; any thread may make one.  `merge` is that of the
+    objective's meaning: what merges add, if anything.
     """
+    game = index.game
+    first, second = (index.parts[k] for k in numbers)
+    cells = first.cells + second.cells
+    blocked = np.array([cell in game.walls for cell in cells], dtype=bool)
+    weights = _weights(first, second)
+    # The cells of the mask in this half, as bits of their positions.
+    mask = np.uint64(sum(1 << k for k, cell in enumerate(cells) if cell in game.held))
+    slides = [
+        halves.Lines(_local_lines(game, cells, direction), blocked, weights, mask) for direction in directions
+    ]
+    fillings = [
+        halves.Fillings(part.fillings, part.index_of, classes_of(part), part.starts)
+        for part in (first, second)
+    ]
+    worths = np.array([merge_worth(merge, e) for e in range(game.x + 2)], dtype=np.int64)
+    begins = half_begins(index, first, second)
+    count = int(begins[-1])
+    half = kernels.Half(
+        *(parts[k] for k in numbers),
+        firsts=first_halves(first, second),
+        begins=begins,
+        table=_table((len(directions), count), folder),
+        earned=np.zeros((len(directions), count if merge else 0), dtype=np.int32),
+    )
 
-    def __init__(
-        self, index: PerfectIndex, numbers: tuple[int, int], parts: Sequence[kernels.Part],
-        directions: list[str], merge: str, folder: Path | None = None,
-    ) -> None:  # fmt: skip
-        game = index.game
-        self._parts = first, second = [index.parts[k] for k in numbers]
-        cells = first.cells + second.cells
-        blocked = np.array([cell in game.walls for cell in cells], dtype=bool)
-        weights = _weights(first, second)
-        # The cells of the mask in this half, as bits of their positions.
-        mask = np.uint64(sum(1 << k for k, cell in enumerate(cells) if cell in game.held))
-        self._slides = [
-            halves.Lines(_local_lines(game, cells, direction), blocked, weights, mask)
-            for direction in directions
-        ]
-        self._fillings = tuple(
-            halves.Fillings(part.fillings, part.index_of, classes_of(part), part.starts)
-            for part in self._parts
-        )
-        self._x, self._goal = game.x_code, game.goal_exponent or 0
-        self._worths = np.array([merge_worth(merge, e) for e in range(game.x + 2)], dtype=np.int64)
-        begins = half_begins(index, first, second)
-        count = int(begins[-1])
-        self.arrays = kernels.Half(
-            *(parts[k] for k in numbers),
-            firsts=first_halves(first, second),
-            begins=begins,
-            table=_table((len(directions), count), folder),
-            earned=np.zeros((len(directions), count if merge else 0), dtype=np.int32),
-        )
-
-    def jobs(self) -> Iterator[Any]:
-        """Calls that fill the table, one for each direction and some rows."""
-        rows = len(self._parts[0])
-        for d in range(len(self._slides)):
-            for row in range(0, rows, TABLE_ROWS):
-                yield lambda d=d, row=row: self._fill(d, row, min(row + TABLE_ROWS, rows))
-
-    def _fill(self, d: int, begin: int, end: int) -> None:
-        slide, half = self._slides[d], self.arrays
-        board = np.empty(len(slide.blocked), dtype=np.uint8)
+    def fill(d: int, begin: int, end: int) -> None:
+        board = np.empty(len(cells), dtype=np.uint8)
         halves.tabulate(
-            begin, end, *self._fillings, slide, half.firsts, self._x, self._goal, self._worths, board,
-            half.table[d], half.earned[d],
+            begin, end, *fillings, slides[d], half.firsts, game.x_code, game.goal_exponent or 0, worths,
+            board, half.table[d], half.earned[d],
         )  # fmt: skip
+
+    rows = len(first)
+    pieces = [(row, min(row + TABLE_ROWS, rows)) for row in range(0, rows, TABLE_ROWS)]
+    return half, [partial(fill, d, *piece) for d in range(len(directions)) for piece in pieces]
 
 
 def _table(shape: tuple[int, int], folder: Path | None) -> Array:
@@ -181,13 +174,13 @@ class DenseRules:
             for part, marks in zip(index.parts, fits, strict=True)
         )
         rows, columns = directions(index)
-        halves = [
-            HalfTables(index, numbers, self.parts, slides, merge, folder)
+        tables = [
+            half_tables(index, numbers, self.parts, slides, merge, folder)
             for numbers, slides in (((0, 1), rows), ((2, 3), rows), ((0, 2), columns), ((1, 3), columns))
         ]
-        for _ in pool.map(lambda job: job(), [job for half in halves for job in half.jobs()]):
+        for _ in pool.map(lambda job: job(), [job for _, jobs in tables for job in jobs]):
             pass
-        top, bottom, left, right = (half.arrays for half in halves)
+        top, bottom, left, right = (half for half, _ in tables)
         self.rows, self.columns = Side(top, bottom), Side(left, right)
         self.folding = Folding(self.parts, {e: _all_spawns(index, e) for e in game.spawn_exponents})
         # No cell is free, and nothing is spawned: an afterstate is worth nothing unless it is won.
