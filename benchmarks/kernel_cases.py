@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -61,7 +62,7 @@ from tilebase.runtime.threads import Pool
 from tilebase.search.search import Search
 from tilebase.simulator import simulator_of
 from tilebase.sparse.folds import Spawned, make_fold
-from tilebase.sparse.forward import count_in
+from tilebase.sparse.forward import ForwardPass
 from tilebase.sparse.index import GameIndex, Index, IndexedLayer, enter, join, new_directory
 from tilebase.sparse.maps import Worker
 from tilebase.sparse.reading import spawns_of, word_potentials
@@ -210,8 +211,9 @@ class Layers:
         with (
             temporary_folder() as folder,
             RunFolder(folder / "run", Query(game, False, "afterstates")) as run,
+            closing(ForwardPass(run, Run(**vars(ONE), folder=run.path))) as forward_pass,
         ):
-            count_in(run, Run(**vars(ONE), folder=run.path), up_to=total + 4)
+            forward_pass.run(up_to=total + 4)
             for s in range(total - 4, total + 5, 2):
                 self.afters[s] = StoredLayer(run.layers("afterstates"), s).read(0)
 

@@ -328,7 +328,7 @@ def test_a_table_with_one_sound_objective_is_not_counted_again(tmp_path, monkeyp
     def never(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("tilebase.questions.solve.count_in", never)
+    monkeypatch.setattr("tilebase.questions.solve.ForwardPass", never)
     for label in ("win", "score"):
         for total in (12, 20):
             stored.chunks_of(table / "values" / label, total).flip()

@@ -32,7 +32,7 @@ from tilebase.questions.running import faster
 from tilebase.runtime.documents import mapping
 from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import storage_errors
-from tilebase.sparse.forward import count_in
+from tilebase.sparse.forward import ForwardPass
 
 if TYPE_CHECKING:
     from tilebase.cluster.pieces import Executor
@@ -137,8 +137,8 @@ def count(
 
                 with closing(CountPass(opened, run, up_to)) as counting_pass:
                     return counting_pass.run()
-            with remembering() as done:
-                result = count_in(opened, run, up_to=up_to)
+            with remembering() as done, closing(ForwardPass(opened, run)) as forward_pass:
+                result = forward_pass.run(up_to)
                 if not (lines or run.cluster):
                     done["count"] = count_work(game, result.total("states"), up_to)
             return result

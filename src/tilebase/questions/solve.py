@@ -39,7 +39,7 @@ from tilebase.questions.running import NOTHING, Ask, Keep, choose_space
 from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
 from tilebase.sparse.backward import BackwardPass
-from tilebase.sparse.forward import count_in
+from tilebase.sparse.forward import ForwardPass
 from tilebase.sparse.recount import Reachable, Recount
 from tilebase.tables.prober import Prober
 
@@ -264,16 +264,19 @@ def _count(
     folder: RunFolder, run: Run, apart: int, marked: bool, stack: ExitStack
 ) -> tuple[CountResult, Reachable]:
     """Count the boards, and keep those of all layers, or of the first two of every `apart`."""
-    written: dict[int, str] = {}
     begun, marking = folder.journal.path.exists(), None
     if marked:
         from tilebase.dense.reached import Marks  # the other engine is loaded if it is asked
 
         marking = partial(Marks, folder.query.game, folder.path / "afterstates", run)
-    with remembering() as done:
-        counts = count_in(folder, run, written=written, apart=apart, marking=marking)
+    with (
+        remembering() as done,
+        closing(ForwardPass(folder, run, apart=apart, marking=marking)) as forward_pass,
+    ):
+        counts = forward_pass.run()
         if not (begun or run.cluster or marked):
             done["count"] = count_work(folder.query.game, counts.total("states"))
+    written = forward_pass.written
     again = Recount(folder, run, written, apart, marking) if apart else None
     if again is not None:
         stack.callback(again.close)

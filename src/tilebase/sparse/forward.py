@@ -21,7 +21,7 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -70,10 +70,11 @@ Smaller ones, which take a tenth of a second to make again, survive a kill, but 
 
 
 class ForwardPass:
-    """One run of the forward pass in a folder; `count` is the public function.
+    """One run of the forward pass in a folder, which this process holds; `count` is the public function.
 
-    With `marking`, which is called with the bytes of memory that it may take, layers are made in bits.  Then
-    states and afterstates are counted, not by largest tile, and nothing else is.
+    Of the layers of afterstates the first two of every `apart` are kept, all with 0.  With `marking`, which
+    is called with the bytes of memory that it may take, layers are made in bits.  Then states and afterstates
+    are counted, not by largest tile, and nothing else is.
     """
 
     def __init__(
@@ -570,24 +571,3 @@ class ForwardPass:
         here, after = until - before, self._up_to[-1] - until
         expected = (after + (1 - done) * here) * self._done_states / max(before + done * here, 1)
         return self._done_states / max(self._done_states + expected, 1)
-
-
-def count_in(
-    folder: RunFolder,
-    run: Run,
-    *,
-    up_to: int | None = None,
-    written: dict[int, str] | None = None,
-    apart: int = 0,
-    marking: Callable[[int], Finder] | None = None,
-) -> CountResult:
-    """Count in the folder of a run, which this process holds.
-
-    `written` gets the checksums of the files of afterstates that this call writes, by sum.  Of the layers of
-    afterstates the first two of every `apart` are kept, all with 0.  `marking` as for `ForwardPass`.
-    """
-    with closing(ForwardPass(folder, run, apart=apart, marking=marking)) as forward_pass:
-        result = forward_pass.run(up_to)
-    if written is not None:
-        written.update(forward_pass.written)
-    return result
