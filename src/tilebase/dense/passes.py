@@ -128,6 +128,7 @@ class DensePass(Closing):
         self.backup = own or make_backup(game, objective)
         self.lowest = first_sum(game) if sums.lowest is None else sums.lowest
         self._highest, self._last = sums.highest, max(self.lowest, sums.down_to or 0)
+        self.complete = self._last == self.lowest  # whether the pass goes down to the start
         self.sizes = index.sizes()
         self._plan = Plan.of(
             index, objective, run, value_bytes=self.backup.dtype.itemsize, sums=(self._last, sums.highest),
@@ -144,6 +145,7 @@ class DensePass(Closing):
         except BaseException:
             self._pool.close()
             raise
+        self.layout = self._layers.layout  # how the backend orders values: "values" or "bits"
         self._values = KeptValues(
             run.folder, game, objective, self.sizes, self.backup.dtype, wanted, self._pool
         )
@@ -184,11 +186,6 @@ class DensePass(Closing):
         return InMemory(worker, *what, lean=self._plan.lean)
 
     @property
-    def layout(self) -> str:
-        """How the backend orders values: "values" or "bits"."""
-        return self._layers.layout
-
-    @property
     def bytes_moved(self) -> int:
         """The bytes of layers that went through files."""
         return self._layers.moved.nbytes
@@ -225,11 +222,6 @@ class DensePass(Closing):
         self._values.close()
 
     # -- the whole pass ----------------------------------------------------------------------
-
-    @property
-    def complete(self) -> bool:
-        """Whether the pass goes down to the start."""
-        return self._last == self.lowest
 
     def run(self) -> dict[int, LayerSummary | None]:
         """Solve the layers, continuing where the last checkpoint was; return their summaries if wanted.

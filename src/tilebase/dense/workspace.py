@@ -75,17 +75,13 @@ class Workspace(ABC, Generic[L, S]):
         backup: Backup,
     ) -> None:
         self._backend, self._index, self._folder = backend, index, folder
+        self.layout = backend.layout
         self._objective = objective
         self._above = partial(value_above, index.game, objective, backup)
         self._discounted = partial(discounted, objective, most=backup.won)
         self.moved = Moved()
         self._sizes = index.sizes()
         self._states: dict[int, S] = {}
-
-    @property
-    def layout(self) -> str:
-        """That of the backend."""
-        return self._backend.layout
 
     @property
     def totals(self) -> Container[int]:

@@ -104,6 +104,7 @@ class BitSet:
         """
         self.windows, self.size, self.block_bits = windows, windows.size, windows.block_bits
         self.direct, self.mail, self.file = direct, mail, file
+        self.is_small = self.size <= sizes.SMALL_BITS  # whether it is the set of a small layer
         self.bits = bits[: windows.width * windows.block_words]
         self._enter(window)
 
@@ -113,11 +114,6 @@ class BitSet:
         self.first_block, self.last_block = self.windows.blocks_of(window)
         self.first_rank = self.first_block << self.block_bits
         self.last_rank = min(self.last_block << self.block_bits, self.size)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it is the set of a small layer."""
-        return self.size <= sizes.SMALL_BITS
 
     def ranges(self, parts: int) -> Iterator[tuple[int, int]]:
         """Yield about `parts` ranges of ranks that cover the window, each of whole blocks."""

@@ -93,6 +93,8 @@ class Collection:
 
     Attributes
     ----------
+    solves:
+        Whether pages may solve games, and delete tables.
     failed:
         Why the last table that a page solved was not solved, in one sentence; empty unless it failed.
     reviews:
@@ -113,7 +115,7 @@ class Collection:
         self, locations: Sequence[Path | str], library: Path | None = None, use: Use | None = None
     ) -> None:
         self.library, self.token = library, secrets.token_urlsafe(16)
-        self._use = use
+        self._use, self.solves = use, library is not None and use is not None
         self.entries: dict[str, Entry] = {}  # replaced, and never changed: other threads read it
         self._folders: list[Path] = []
         self._open = Recent(MOST_OPEN)
@@ -291,11 +293,6 @@ class Collection:
                 raise UsageError(f"{name} is solved already")
             self.failed = ""
             return self.solve(name, game, library / name, objectives_of("win"), use)
-
-    @property
-    def solves(self) -> bool:
-        """Whether pages may solve games, and delete tables."""
-        return self.library is not None and self._use is not None
 
     def _check_solves(self) -> tuple[Path, Use]:
         """Return where pages solve, and what they may use.  Raises `UsageError` if they may not."""
