@@ -347,8 +347,8 @@ class DensePass(Closing):
                 for cells, value in starts.items()
             ],
         }
-        if (checksum := self._values.checksum(total)) is not None:
-            line["file"] = checksum
+        if self.wanted.files:
+            line["file"] = self._values.files.records[total].text
         if crc is not None:
             line["crc"] = self._checksums[total] = crc
         if self._query is not None:

@@ -19,12 +19,9 @@ from tilebase._kernels import halves
 from tilebase.dense.index import NO_FILLING, Part, PerfectIndex
 from tilebase.dense.sizes import MAPPED, check_index, directions, half_begins, patterns_of
 from tilebase.dense.steps import Step
-from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Game
 from tilebase.game.notation import Pattern
-from tilebase.objectives.encoding import summarise
-from tilebase.objectives.objective import Objective, merge_worth
-from tilebase.objectives.results import ChunkSummary
+from tilebase.objectives.objective import merge_worth
 from tilebase.runtime.storage import mapped_memory
 from tilebase.runtime.threads import Pool
 
@@ -32,8 +29,6 @@ Array = npt.NDArray[Any]
 
 JOB_BOARDS = 1 << 19
 """Boards per job, if the top or left halves can be divided so finely."""
-SUMMARY_BOARDS = 64 * CHUNK_KEYS
-"""Values that one thread sums up at a time."""
 PIECE = 1 << 18
 """Boards that are listed at once, about."""
 TABLE_ROWS = 64
@@ -311,15 +306,6 @@ def spawns(game: Game, part: Part, exponent: int) -> kernels.Spawns:
         source=(found - part.starts[of[found]]).astype(np.uint32),
         classes=np.where(inside, part.class_of[np.where(inside, above, 0)], -1).astype(np.int64),
     )
-
-
-def summaries(objective: Objective, values: Array, pool: Pool) -> list[ChunkSummary]:
-    """Return what is to be known of some values, in pieces of `CHUNK_KEYS`."""
-    found: list[ChunkSummary] = []
-    parts = (values[at : at + SUMMARY_BOARDS] for at in range(0, len(values), SUMMARY_BOARDS))
-    for pieces in pool.map(lambda part: summarise(objective, part, CHUNK_KEYS), parts):
-        found += pieces
-    return found
 
 
 def tasks(index: PerfectIndex, sizes: Array, by_columns: bool) -> list[Array]:

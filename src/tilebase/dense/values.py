@@ -13,16 +13,18 @@ import numpy.typing as npt
 
 from tilebase.dense.backends.protocol import Layer
 from tilebase.dense.layers import checksum_parts, joined_checksum
-from tilebase.dense.tables import summaries
 from tilebase.files.format import CHUNK_KEYS, Chunk, Contents, value_chunk
 from tilebase.files.source import Closing
 from tilebase.files.store import LayerStore, LayerWriter
 from tilebase.game.game import Game
+from tilebase.objectives.encoding import summarise
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary, LayerSummary
 from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
+SUMMARY_BOARDS = 64 * CHUNK_KEYS
+"""Values that one thread sums up at a time."""
 
 
 class Wanted(NamedTuple):
@@ -82,10 +84,6 @@ class KeptValues:
         if self.wanted.files:
             self.files.sync()
 
-    def checksum(self, total: int) -> str | None:
-        """Return the checksum of a finished layer; None if its values are not kept."""
-        return self.files.records[total].text if self.wanted.files else None
-
 
 class LayerValues(Closing):
     """Takes the afterstates of one layer; a context manager that forgets them unless it is finished."""
@@ -126,10 +124,13 @@ class LayerValues(Closing):
 
     def _take(self, values: Array) -> None:
         """Sum up and write whole chunks, or the last piece: batches change neither sums nor files."""
+        objective, pool = self._kept.objective, self._kept.pool
         if self._kept.wanted.summaries:
-            self._pieces += summaries(self._kept.objective, values, self._kept.pool)
+            parts = (values[at : at + SUMMARY_BOARDS] for at in range(0, len(values), SUMMARY_BOARDS))
+            for pieces in pool.map(lambda part: summarise(objective, part, CHUNK_KEYS), parts):
+                self._pieces += pieces
         if self._kept.wanted.checksums:
-            self._parts += checksum_parts(values, self._kept.pool)
+            self._parts += checksum_parts(values, pool)
         if self._writer is not None:
             self._write(values, self._writer)
 
