@@ -2,7 +2,7 @@
 
 Modules, those that the others import first:
 
-    protocol    what a backend is, and what it cost
+    protocol    what a backend is
     threads     values in memory, on all threads
     bits        Boolean values, 64 boards at a time
     cuda        values on a CUDA device, one thread per board
