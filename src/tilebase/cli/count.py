@@ -44,23 +44,15 @@ TOLD = {
 class RunOptions(Options):
     """How far a run goes, what it keeps, and who does the large layers."""
 
-    up_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None
-    kept: Annotated[
-        Path | None,
-        Parameter(
-            name=["--output", "-o"],
-            help="Folder of the run; the same command continues there. Default: a folder that is "
-            "removed at the end.",
-        ),
-    ] = None
-    keep: Annotated[str, Parameter(help="What the folder keeps: counts, afterstates or states.")] = "counts"
-    space: Annotated[
-        str,
-        Parameter(
-            help="reachable: the positions that occur; all: every board, in bits, which counts the same; "
-            "auto: the quicker of the two."
-        ),
-    ] = "auto"
+    up_to: int | None = None
+    """Stop after the layer of this sum."""
+    kept: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
+    """Folder of the run; the same command continues there. Default: a folder that is removed at the end."""
+    keep: str = "counts"
+    """What the folder keeps: counts, afterstates or states."""
+    space: str = "auto"
+    """reachable: the positions that occur; all: every board, in bits, which counts the same; auto: the
+    quicker of the two."""
     cluster: ClusterOption = None
 
 

@@ -29,60 +29,40 @@ WORST = 5
 class AgentOptions(Options):
     """How a function is asked, and over how many states."""
 
-    states: Annotated[
-        int | None,
-        Parameter(
-            help="Refuse a function that can reach more states. Default: 2,000,000 with --distribution or "
-            "--meets, where a state takes 1 kB of memory."
-        ),
-    ] = None
-    symmetry: Annotated[
-        Literal["canonical", "check", "none"] | None,
-        Parameter(
-            help="How a policy treats rotated and mirrored boards: alike, which is checked on some "
-            "(check, the default with --asked or --returns, and for functions of arrays); differently (none, "
-            "the default for other functions); or it receives only one of each orbit (canonical)."
-        ),
-    ] = None
-    asked: Annotated[
-        Literal["board", "batch", "one", "predict"] | None,
-        Parameter(
-            help="What a function receives: a tilebase.Board (board), or arrays of exponents and "
-            "allowed actions, of many boards (batch) or of one (one); predict calls this method. "
-            "See docs/policies.md."
-        ),
-    ] = None
-    returns: Annotated[
-        bool, Parameter(help="Do not discount the first slide, as in reinforcement learning.")
-    ] = False
+    states: int | None = None
+    """Refuse a function that can reach more states. Default: 2,000,000 with --distribution or --meets, where
+    a state takes 1 kB of memory."""
+    symmetry: Literal["canonical", "check", "none"] | None = None
+    """How a policy treats rotated and mirrored boards: alike, which is checked on some (check, the default
+    with --asked or --returns, and for functions of arrays); differently (none, the default for other
+    functions); or it receives only one of each orbit (canonical)."""
+    asked: Literal["board", "batch", "one", "predict"] | None = None
+    """What a function receives: a tilebase.Board (board), or arrays of exponents and allowed actions, of many
+    boards (batch) or of one (one); predict calls this method. See docs/policies.md."""
+    returns: bool = False
+    """Do not discount the first slide, as in reinforcement learning."""
 
 
 @dataclass(frozen=True)
 class SampleOptions(Options):
     """Random games in place of all."""
 
-    games: Annotated[
-        int | None,
-        Parameter(help="Play this number of random games, and print the mean and its standard error."),
-    ] = None
-    seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0
+    games: int | None = None
+    """Play this number of random games, and print the mean and its standard error."""
+    seed: int = 0
+    """The same seed gives the same games."""
 
 
 @dataclass(frozen=True)
 class EndsOptions(Options):
     """What is printed of all games in place of a value."""
 
-    distribution: Annotated[
-        str | None,
-        Parameter(help="Print how games end instead: tile, length or score, several with commas."),
-    ] = None
-    resolution: Annotated[
-        int, Parameter(help="Number of lengths or scores that share a row of a distribution.")
-    ] = 1
-    meets: Annotated[
-        list[str] | None,
-        Parameter(help="Print the probability that a game reaches this board; may be repeated."),
-    ] = None
+    distribution: str | None = None
+    """Print how games end instead: tile, length or score, several with commas."""
+    resolution: int = 1
+    """Number of lengths or scores that share a row of a distribution."""
+    meets: list[str] | None = None
+    """Print the probability that a game reaches this board; may be repeated."""
 
 
 @plannable

@@ -114,12 +114,14 @@ WRITTEN = 20_000
 class StateOptions(Options):
     """Which states are drawn, and how many of them."""
 
-    group: Annotated[bool, Parameter(help="One node for all states of one sum and largest tile.")] = False
-    specials: Annotated[bool, Parameter(help="Draw won and lost ends, too; --values always does.")] = False
-    lookahead: Annotated[bool, Parameter(help="Collapse states that are won or lost within one move.")] = (
-        False
-    )
-    raw: Annotated[bool, Parameter(help="Draw all states, not one of each orbit.")] = False
+    group: bool = False
+    """One node for all states of one sum and largest tile."""
+    specials: bool = False
+    """Draw won and lost ends, too; --values always does."""
+    lookahead: bool = False
+    """Collapse states that are won or lost within one move."""
+    raw: bool = False
+    """Draw all states, not one of each orbit."""
     max_states: Annotated[
         int | None,
         Parameter(help=f"Refuse larger games. Default: {DRAWN:,} for a picture of all, else {WRITTEN:,}."),
@@ -130,18 +132,15 @@ class StateOptions(Options):
 class ValueOptions(Options):
     """What is drawn of the values."""
 
-    values: Annotated[bool, Parameter(help="Draw actions with probabilities and values.")] = False
-    optimal: Annotated[bool, Parameter(help="Draw only best actions, and the states that they lead to.")] = (
-        False
-    )
-    board: Annotated[
-        str | None,
-        Parameter(
-            help="Draw the actions of this state alone, and in dashed frames the boards after its slides. Of "
-            "a larger game: tilebase probe TABLE BOARD --record board.svg."
-        ),
-    ] = None
-    discount: Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")] = "1"
+    values: bool = False
+    """Draw actions with probabilities and values."""
+    optimal: bool = False
+    """Draw only best actions, and the states that they lead to."""
+    board: str | None = None
+    """Draw the actions of this state alone, and in dashed frames the boards after its slides. Of a larger
+    game: tilebase probe TABLE BOARD --record board.svg."""
+    discount: str = "1"
+    """Discount in (0, 1], exact: 0.99 or 99/100."""
 
 
 def graph(

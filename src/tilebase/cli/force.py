@@ -47,18 +47,11 @@ GoalToForce = Annotated[int | None, Parameter(help="The tile to force.")]
 class EngineOptions(Options):
     """What decides a goal."""
 
-    engine: Annotated[
-        str | None,
-        Parameter(
-            help="search; dense or reachable (a pass over all boards, or those that occur); or diagrams "
-            "(sets of boards). Default: the search, then dense if the search takes long and a pass "
-            "fits into memory."
-        ),
-    ] = None
-    again: Annotated[
-        bool,
-        Parameter(help="After --engine dense, count the boards and wins of each layer again by diagrams."),
-    ] = False
+    engine: str | None = None
+    """search; dense or reachable (a pass over all boards, or those that occur); or diagrams (sets of boards).
+    Default: the search, then dense if the search takes long and a pass fits into memory."""
+    again: bool = False
+    """After --engine dense, count the boards and wins of each layer again by diagrams."""
     cluster: ClusterOption = None
 
 
@@ -253,24 +246,16 @@ def starts(
 class MethodOptions(Options):
     """What is computed with diagrams, and how."""
 
-    strategy: Annotated[
-        str,
-        Parameter(
-            help="sum (layer by layer), sweep (sweep lines (k,l): l tiles of exponent k and none above), "
-            "frontier (the same, from the boards that the last step added), accumulative (one growing set) "
-            "or bits (no diagrams; the sweep lines of the largest tile below the goal)."
-        ),
-    ] = "sum"
-    corollary7: Annotated[bool, Parameter(help="Omit states that play from an empty board cannot make.")] = (
-        False
-    )
-    variant: Annotated[
-        str,
-        Parameter(help="adversarial; cooperative (spawns help); or deterministic (on the first empty cell)."),
-    ] = "adversarial"
-    up_to: Annotated[
-        str, Parameter(help="Stop after this layer (128) or sweep line (10,6), before the start is decided.")
-    ] = ""
+    strategy: str = "sum"
+    """sum (layer by layer), sweep (sweep lines (k,l): l tiles of exponent k and none above), frontier (the
+    same, from the boards that the last step added), accumulative (one growing set) or bits (no diagrams; the
+    sweep lines of the largest tile below the goal)."""
+    corollary7: bool = False
+    """Omit states that play from an empty board cannot make."""
+    variant: str = "adversarial"
+    """adversarial; cooperative (spawns help); or deterministic (on the first empty cell)."""
+    up_to: str = ""
+    """Stop after this layer (128) or sweep line (10,6), before the start is decided."""
 
     def method(self) -> Method:
         """Return the method.  Raises `UsageError` unless `up_to` names a layer or a sweep line."""

@@ -40,11 +40,12 @@ FillingsOption = Annotated[
 class SampleOptions(Options):
     """Which random fillings are decided, and for how long."""
 
-    count: Annotated[int, Parameter(help="Random fillings.")] = 100
-    seed: Annotated[int, Parameter(help="Seed of the random fillings.")] = 0
-    budget: Annotated[
-        str, Parameter(group=USED, help="Longest search for one of the random fillings: 5s, 1min.")
-    ] = "1s"
+    count: int = 100
+    """Random fillings."""
+    seed: int = 0
+    """Seed of the random fillings."""
+    budget: Annotated[str, Parameter(group=USED)] = "1s"
+    """Longest search for one of the random fillings: 5s, 1min."""
 
 
 def check(

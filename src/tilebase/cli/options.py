@@ -88,7 +88,10 @@ TimeOption = Annotated[
 
 @Parameter(name="*")
 class Options:
-    """Options that a command takes as one value; their names have no prefix, also in subclasses."""
+    """Options that a command takes as one value; their names have no prefix, also in subclasses.
+
+    The help of an option is the docstring below it.
+    """
 
 
 @Parameter(name="*", group=PRINTED)
@@ -96,17 +99,11 @@ class Options:
 class ShownOptions:
     """How a command prints its result, and where it records it."""
 
-    form: Annotated[
-        str | None, Parameter(name=["--format", "-f"], help="table, csv, json, markdown or latex.")
-    ] = None
-    record: Annotated[
-        Path | None,
-        Parameter(
-            help="Also write the result to this file: .txt, .csv, .json, .md, .tex or .parquet; if the "
-            "command draws, a picture (.svg; plots also .pdf, .eps or .png). Above 40 rows by sum, only "
-            "totals are printed."
-        ),
-    ] = None
+    form: Annotated[str | None, Parameter(name=["--format", "-f"])] = None
+    """table, csv, json, markdown or latex."""
+    record: Path | None = None
+    """Also write the result to this file: .txt, .csv, .json, .md, .tex or .parquet; if the command draws, a
+    picture (.svg; plots also .pdf, .eps or .png). Above 40 rows by sum, only totals are printed."""
 
     def checked(self, pictures: Sequence[str] = ()) -> Shown:
         """Return how the result is written; `pictures` are the suffixes of pictures that the command draws.
@@ -149,9 +146,8 @@ class ShownOptions:
 class UseOptions:
     """What a command may use."""
 
-    memory: Annotated[
-        str | None, Parameter(help="Memory to use, such as 16GiB; larger layers are spilled to disk.")
-    ] = None
+    memory: str | None = None
+    """Memory to use, such as 16GiB; larger layers are spilled to disk."""
     threads: ThreadsOption = None
 
     def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
@@ -174,20 +170,12 @@ class RuleOptions:
 
     limits: LimitsOption = None
     pattern: PatternOption = None
-    formation: Annotated[
-        str | None,
-        Parameter(
-            help="Play in this formation (tilebase plan formations lists them), or in that of "
-            "FILE.toml. Then the goal is the only argument."
-        ),
-    ] = None
-    rules: Annotated[
-        str | None,
-        Parameter(
-            help="Rare rules: a TOML file, or its lines, such as 'walls = [0, 5]; horizon = 40'. "
-            "docs/game.md lists them."
-        ),
-    ] = None
+    formation: str | None = None
+    """Play in this formation (tilebase plan formations lists them), or in that of FILE.toml. Then the goal is
+    the only argument."""
+    rules: str | None = None
+    """Rare rules: a TOML file, or its lines, such as 'walls = [0, 5]; horizon = 40'. docs/game.md lists
+    them."""
 
 
 @dataclass(frozen=True)
@@ -201,13 +189,9 @@ class SolvedOptions(RuleOptions):
 class GameOptions(SolvedOptions):
     """The rules of a game with random spawns."""
 
-    start: Annotated[
-        str,
-        Parameter(
-            help="two-tiles (the real game), empty (one spawn on the empty board), or a board; of a "
-            "formation, a real board."
-        ),
-    ] = "two-tiles"
+    start: str = "two-tiles"
+    """two-tiles (the real game), empty (one spawn on the empty board), or a board; of a formation, a real
+    board."""
 
 
 @dataclass(frozen=True)

@@ -32,28 +32,28 @@ if TYPE_CHECKING:
 class SeatOptions(Options):
     """Where a game begins, and who spawns."""
 
-    start: Annotated[str | None, Parameter(help="A board to begin with, instead of random tiles.")] = None
-    seed: Annotated[int | None, Parameter(help="The same seed and slides give the same spawns.")] = None
-    adversary: Annotated[
-        bool, Parameter(help="Make each spawn the worst one for the player, by the table.")
-    ] = False
+    start: str | None = None
+    """A board to begin with, instead of random tiles."""
+    seed: int | None = None
+    """The same seed and slides give the same spawns."""
+    adversary: bool = False
+    """Make each spawn the worst one for the player, by the table."""
 
 
 @dataclass(frozen=True)
 class DialogueOptions(Options):
     """What is shown, and who slides."""
 
-    train: Annotated[bool, Parameter(help="Hide values, and print after each slide what it lost.")] = False
-    auto: Annotated[bool, Parameter(help="Let the table play.")] = False
-    delay: Annotated[float, Parameter(help="Seconds between two slides of the table.")] = 0.3
-    values: Annotated[bool, Parameter(negative="--no-values", help="Show the value of each slide.")] = True
-    keys: Annotated[
-        bool,
-        Parameter(
-            negative="--no-keys",
-            help="In a terminal, react to keys without Enter, and redraw the board in place.",
-        ),
-    ] = True
+    train: bool = False
+    """Hide values, and print after each slide what it lost."""
+    auto: bool = False
+    """Let the table play."""
+    delay: float = 0.3
+    """Seconds between two slides of the table."""
+    values: Annotated[bool, Parameter(negative="--no-values")] = True
+    """Show the value of each slide."""
+    keys: Annotated[bool, Parameter(negative="--no-keys")] = True
+    """In a terminal, react to keys without Enter, and redraw the board in place."""
 
 
 def play(

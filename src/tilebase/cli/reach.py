@@ -34,25 +34,19 @@ class SearchOptions(Options):
     """What a search may use."""
 
     budget: TimeOption = None
-    memory: Annotated[
-        str | None, Parameter(help="Stop without a decision when the search needs more memory: 16GiB.")
-    ] = None
+    memory: str | None = None
+    """Stop without a decision when the search needs more memory: 16GiB."""
 
 
 @dataclass(frozen=True)
 class PlayOptions(Options):
     """Whether the cell of each drop is known."""
 
-    deterministic: Annotated[
-        bool, Parameter(help="Drops are in the first empty cell; moves are slides alone.")
-    ] = False
-    convention: Annotated[
-        str | None,
-        Parameter(
-            help="Where the deterministic game drops: rows (topmost, then leftmost; the default) or columns "
-            "(leftmost, then topmost)."
-        ),
-    ] = None
+    deterministic: bool = False
+    """Drops are in the first empty cell; moves are slides alone."""
+    convention: str | None = None
+    """Where the deterministic game drops: rows (topmost, then leftmost; the default) or columns (leftmost,
+    then topmost)."""
 
 
 def _rules_text(rules: Rules) -> str:

@@ -19,12 +19,14 @@ from tilebase.errors import UsageError
 class ServerOptions(Options):
     """Where a server listens, and how much one client may ask."""
 
-    host: Annotated[str, Parameter(help="Address to listen on; 0.0.0.0 opens it to other machines.")] = (
-        "127.0.0.1"
-    )
-    port: Annotated[int, Parameter(help="Port to listen on; 0 takes a free one.")] = 2048
-    rate: Annotated[float, Parameter(help="Probes per second that one client may request.")] = 10_000.0
-    browse: Annotated[bool, Parameter(name="--open", help="Open the page in the browser.")] = False
+    host: str = "127.0.0.1"
+    """Address to listen on; 0.0.0.0 opens it to other machines."""
+    port: int = 2048
+    """Port to listen on; 0 takes a free one."""
+    rate: float = 10_000.0
+    """Probes per second that one client may request."""
+    browse: Annotated[bool, Parameter(name="--open")] = False
+    """Open the page in the browser."""
 
 
 def serve(

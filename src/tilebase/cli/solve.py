@@ -52,47 +52,27 @@ UP_TO_SYMMETRY = "afterstates, up to symmetry"
 class EngineOptions(Options):
     """On which boards a game is solved, how far, and by whom."""
 
-    space: Annotated[
-        str | None,
-        Parameter(
-            help="reachable: the positions that occur, counted first; all: every board within the "
-            "limits, without counting; cuda: all, on a GPU; auto: the quicker of the two, with -o "
-            "reachable. Default: auto with masks, all for bounds within limits without a table, "
-            "otherwise reachable."
-        ),
-    ] = None
-    down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None
+    space: str | None = None
+    """reachable: the positions that occur, counted first; all: every board within the limits, without
+    counting; cuda: all, on a GPU; auto: the quicker of the two, with -o reachable. Default: auto with masks,
+    all for bounds within limits without a table, otherwise reachable."""
+    down_to: int | None = None
+    """Stop after the layer of this sum."""
     work: WorkOption = None
     cluster: ClusterOption = None
-    disk: Annotated[
-        str | None,
-        Parameter(
-            group=USED,
-            help="Disk to use, such as 30GB; default: the free space. Layers that do not fit are "
-            "counted twice.",
-        ),
-    ] = None
+    disk: Annotated[str | None, Parameter(group=USED)] = None
+    """Disk to use, such as 30GB; default: the free space. Layers that do not fit are counted twice."""
 
 
 @dataclass(frozen=True)
 class TableOptions(Options):
     """The table that is kept, and what is left out of it."""
 
-    table: Annotated[
-        Path | None,
-        Parameter(
-            name=["--output", "-o"],
-            help="Folder for a table to probe; the same command continues there, with other objectives "
-            "it adds them.",
-        ),
-    ] = None
-    above: Annotated[
-        float | None,
-        Parameter(
-            help="Omit boards worth less than this under the first objective, such as 0.5; a probe "
-            "prints that their value is below it."
-        ),
-    ] = None
+    table: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
+    """Folder for a table to probe; the same command continues there, with other objectives it adds them."""
+    above: float | None = None
+    """Omit boards worth less than this under the first objective, such as 0.5; a probe prints that their
+    value is below it."""
 
 
 @plannable

@@ -112,7 +112,7 @@ def usage_sentence(error: CycloptsError) -> str:
         for name, value in pairwise(map(str, error.root_input_tokens or [])):
             if name in error.argument.names and value.startswith("-"):
                 return f"{name} {value}: a value cannot begin with -{more}"
-        return _missing(error.argument, chain) + _example(error.target) + more
+        return _missing(error, error.argument, chain) + _example(error.target) + more
     if isinstance(error, UnusedCliTokensError):
         words = error.unused_tokens or []
         if made := _table_first(error.root_input_tokens or [], words):
@@ -136,9 +136,12 @@ def _unknown(error: UnknownOptionError) -> str:
     return f"there is no option {name}" + "".join(f", but {one}" for one in near)
 
 
-def _missing(argument: Any, chain: str) -> str:
+def _missing(error: CycloptsError, argument: Any, chain: str) -> str:
     """Return the message for a missing argument or option value, with its name in the help."""
-    about = (argument.parameter.help or "").rstrip(".")
+    assert error.app is not None
+    described = error.app.assemble_argument_collection(parse_docstring=True)
+    about = next(one.parameter.help or "" for one in described if one.name == argument.name)
+    about = " ".join(about.split()).rstrip(".")  # a docstring may have several lines
     if argument.index is None:
         values, _ = argument.token_count()
         return f"give {argument.name} {'a value' if values == 1 else f'{values} values'}: {about}"

@@ -31,9 +31,12 @@ if TYPE_CHECKING:
 class DerivedOptions(Options):
     """Which values are derived again, and by whom."""
 
-    sample: Annotated[int, Parameter(help="Values of each objective to derive again.")] = 1000
-    every: Annotated[bool, Parameter(name="--all", help="Derive all values again.")] = False
-    seed: Annotated[int, Parameter(help="Seed of the random sample.")] = 0
+    sample: int = 1000
+    """Values of each objective to derive again."""
+    every: Annotated[bool, Parameter(name="--all")] = False
+    """Derive all values again."""
+    seed: int = 0
+    """Seed of the random sample."""
     cluster: ClusterOption = None
 
 
