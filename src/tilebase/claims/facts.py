@@ -103,39 +103,21 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Claim:
-    """One published line.
+    """One published line."""
 
-    Attributes
-    ----------
-    file, number:
-        The file of facts, and the number of the line in it.
-    board, quantity:
-        What is played, in words, and what is asked; `game` is what is played.
-    relation, value:
-        How the quantity relates to the published value: ``at least``, ``at most`` or ``about``; empty if it
-        is equal, in the published digits.
-    source:
-        The citation.
-    place, right:
-        Of an erratum, the place in docs/errata.md that says so, and what is right; of a line whose source
-        leaves open what it counts, the page that says what is counted here.  Empty elsewhere.
-    note:
-        What a reader of the line should know.
-    columns:
-        All cells of the line.
-    """
-
-    file: str
-    number: int
-    board: str
-    quantity: Quantity
-    relation: str
+    file: str  # the file of facts
+    number: int  # that of the line in the file
+    board: str  # what is played, in words; `game` is what is played
+    quantity: Quantity  # what is asked
+    relation: str  # "at least", "at most" or "about"; empty if the quantity equals the published digits
     value: str
-    source: str
+    source: str  # the citation
     place: str
     right: str
-    note: str
-    columns: Mapping[str, str]
+    """Of an erratum, the place in docs/errata.md that says so, and what is right; of a line whose source
+    leaves open what it counts, the page that says what is counted here.  Empty elsewhere."""
+    note: str  # what a reader of the line should know
+    columns: Mapping[str, str]  # all cells of the line
 
     @classmethod
     def of(cls, file: str, number: int, columns: Mapping[str, str]) -> Claim:

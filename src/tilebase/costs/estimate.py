@@ -39,57 +39,31 @@ WORTH_TELLING = 30.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run is expected to take.
+    """What a run is expected to take."""
 
-    Attributes
-    ----------
-    task, game:
-        ``"counting"``, ``"solving"`` and so on, and the game.
-    bound:
-        An exact upper bound on the number of boards, up to symmetry if the engine works so.
-    positions, unit:
-        The expected number of positions, and what they are.
-    seconds, threads:
-        The expected time on this machine with so many threads.
-    memory:
-        Bytes without which the run is not possible; 0 if they are not known.
-    disk:
-        Bytes expected on disk at the same time.
-    spread:
-        Positions, seconds and disk may be smaller or larger by this factor; 1 if they are known.
-    moved:
-        Bytes that a pass over all boards reads and writes.
-    peak:
-        Bytes that the run takes where it may, and in the expected time, if these are more than `memory`; else
-        0.
-    apart:
-        The first two of every `apart` layers stay on disk, and the others are counted twice; 0 if all stay.
-    marked:
-        Whether the boards that are solved are found in bits of all boards.
-    upper:
-        Whether positions, seconds and memory are those at most, as where nobody knows what an agent meets, or
-        which of the boards follow a single one.
-    bits_memory:
-        Bytes with which a pass has bits instead of bytes, and takes far less time and disk; 0 if it has them,
-        or if that is not known.
-    """
-
-    task: str
+    task: str  # "counting", "solving" and so on
     game: Game
-    bound: int
-    positions: float
-    unit: str
-    seconds: float
+    bound: int  # an exact upper bound on the number of boards, up to symmetry if the engine works so
+    positions: float  # the expected number of positions
+    unit: str  # what these are
+    seconds: float  # the expected time on this machine with so many `threads`
     threads: int
-    memory: int
-    disk: float
-    spread: float = 1.0
-    moved: float = 0.0
+    memory: int  # bytes without which the run is not possible; 0 if they are not known
+    disk: float  # bytes expected on disk at the same time
+    spread: float = 1.0  # positions, seconds and disk may be wrong by this factor; 1 if they are known
+    moved: float = 0.0  # bytes that a pass over all boards reads and writes
     upper: bool = False
+    """Whether positions, seconds and memory are those at most, as where nobody knows what an agent meets, or
+    which of the boards follow a single one."""
     peak: int = 0
+    """Bytes that the run takes where it may, and in the expected time, if these are more than `memory`; else
+    0."""
     apart: int = 0
-    marked: bool = False
+    """The first two of every `apart` layers stay on disk, and the others are counted twice; 0 if all stay."""
+    marked: bool = False  # whether the boards that are solved are found in bits of all boards
     bits_memory: int = 0
+    """Bytes with which a pass has bits instead of bytes, and takes far less time and disk; 0 if it has them,
+    or if that is not known."""
 
     @property
     def size(self) -> str:

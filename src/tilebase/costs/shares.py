@@ -71,23 +71,14 @@ other games with tiles x."""
 
 @dataclass(frozen=True)
 class Share:
-    """Which share of its boards a game reaches.
-
-    Attributes
-    ----------
-    states, afterstates:
-        Of the boards within the limits, up to symmetry.
-    spread:
-        What is estimated from these may be smaller or larger by this factor.
-    stored:
-        Bytes on disk of an afterstate in a table, its key and its probability to win in float64; None where
-        no measured table says it.
-    """
+    """Which share of its boards within the limits a game reaches, up to symmetry."""
 
     states: float
     afterstates: float
-    spread: float
+    spread: float  # what is estimated from these may be smaller or larger by this factor
     stored: float | None = None
+    """Bytes on disk of an afterstate in a table, its key and its probability to win in float64; None where no
+    measured table says it."""
 
 
 @lru_cache(maxsize=256)
@@ -259,17 +250,9 @@ def table_share(known: Mapping[str, Mapping[int, float]], name: str, anywhere: b
 
 @dataclass(frozen=True)
 class Layers:
-    """The expected sizes of the layers of a game, by ascending sum.
+    """The expected sizes of the layers of a game, by ascending sum: arrays with a number for each layer."""
 
-    Attributes
-    ----------
-    boards:
-        By sum, how many boards lie within the limits; exact.
-    sums, ranks, states, afterstates:
-        Arrays with a number for each layer.
-    """
-
-    boards: dict[int, int]
+    boards: dict[int, int]  # by sum, how many boards lie within the limits; exact
     sums: Array
     ranks: Array
     states: Array

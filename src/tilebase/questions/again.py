@@ -29,24 +29,12 @@ from tilebase.runtime.resources import Use
 
 @dataclass(frozen=True)
 class Again:
-    """What diagrams found.
+    """What diagrams found."""
 
-    Attributes
-    ----------
-    forced:
-        Their verdict.
-    layers:
-        How many layers they computed.
-    differ:
-        The sums of the layers in which they count other boards, or other wins.
-    seconds:
-        The time they took.
-    """
-
-    forced: bool
-    layers: int
-    differ: tuple[int, ...]
-    seconds: float
+    forced: bool  # their verdict
+    layers: int  # how many layers they computed
+    differ: tuple[int, ...]  # the sums of the layers in which they count other boards, or other wins
+    seconds: float  # the time they took
 
     @property
     def statement(self) -> str:

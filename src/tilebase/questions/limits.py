@@ -47,22 +47,12 @@ SMALL = 4
 
 @dataclass(frozen=True)
 class Trial:
-    """Limits that were tried.
-
-    Attributes
-    ----------
-    limits:
-        The largest tile of each cell.
-    boards:
-        Boards within them.
-    value:
-        The probability to win within them, in float32: close to the bound, but not proved.
-    """
+    """Limits that were tried."""
 
     game: Game
     limits: Limits
-    boards: int
-    value: Value
+    boards: int  # how many are within the limits
+    value: Value  # the probability to win within them, in float32: close to the bound, but not proved
 
     def __repr__(self) -> str:
         return f"<Trial {self.text}: {self.boards:,} boards, value {self.value}>"

@@ -66,28 +66,14 @@ VERDICTS = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of one line.
-
-    Attributes
-    ----------
-    claim, computed:
-        The line, and what was computed; with the verdict ``recorded``, what an earlier run computed.
-    verdict:
-        One of `VERDICTS`.
-    seconds:
-        The time, or its estimate if nothing was run.
-    game:
-        The game, if it is one of `Game`.
-    record:
-        The row of the earlier run, with the verdict ``recorded``; empty otherwise.
-    """
+    """The result of one line."""
 
     claim: Claim
-    computed: str
-    verdict: str
-    seconds: float
-    game: Game | None
-    record: Mapping[str, str]
+    computed: str  # with the verdict "recorded", what an earlier run computed
+    verdict: str  # one of `VERDICTS`
+    seconds: float  # the time, or its estimate if nothing was run
+    game: Game | None  # if the line is about one
+    record: Mapping[str, str]  # the row of the earlier run, with the verdict "recorded"; else empty
 
 
 class _OverBudgetError(TilebaseError):

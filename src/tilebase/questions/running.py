@@ -47,32 +47,15 @@ def _usual_space(game: Game, objectives: Sequence[Objective], *, table: bool) ->
 
 @dataclass(frozen=True)
 class Ask:
-    """Which values are asked for.
-
-    Attributes
-    ----------
-    game, objectives:
-        The game, and the objectives, which fit it.
-    space:
-        On which boards: reachable, all or auto.
-    down_to:
-        The sum of the last layer that is solved; None for all.
-    on_device:
-        Whether a device does the steps of a pass over all boards, and not the processors.
-    summaries, checksums:
-        Whether layers of a pass over all boards without a table are summed up, and whether they get
-        checksums.
-
-    Raises `UsageError` if the space does not exist.
-    """
+    """Which values are asked for.  Raises `UsageError` if the space does not exist."""
 
     game: Game
-    objectives: tuple[Objective, ...]
-    space: str
-    down_to: int | None = None
-    on_device: bool = False
-    summaries: bool = True
-    checksums: bool = False
+    objectives: tuple[Objective, ...]  # they fit the game
+    space: str  # on which boards: reachable, all or auto
+    down_to: int | None = None  # the sum of the last layer that is solved; None for all
+    on_device: bool = False  # whether a device does a pass over all boards, and not the processors
+    summaries: bool = True  # whether layers of a pass over all boards without a table are summed up
+    checksums: bool = False  # and whether they get checksums
 
     @classmethod
     def on(
