@@ -132,26 +132,20 @@ def values(
     if kept.table is not None and how.work is not None:
         raise UsageError("a table is the folder of its run: leave --work out")
     prepare_kernels()
-    from tilebase.cluster.runs import run_in
     from tilebase.files.work_folders import work_folder
-    from tilebase.questions import solve as engine
+    from tilebase.questions.solve import solve_asked
 
     with work_folder(folder, "solve", question, within, *(one.label for one in objectives)) as place:
         bounds_alone = all(one.is_bound and one.discount == 1 for one in objectives)
+        if within == "all" and bounds_alone and kept.table is None and how.down_to is None:
+            # Passes over all boards prove bounds, and nothing else is wanted: no layer is summed up.
+            check_goal_fits(question)
+            ask = replace(ask, summaries=False, checksums=show.as_json)
         since = working_time()
         with counting_progress(known=lambda: _recorded(question, objectives).strip()) as progress:
             use = run.use(progress) | {"disk": how.disk}
-            if within == "all" and bounds_alone and kept.table is None and how.down_to is None:
-                # Passes over all boards prove bounds, and nothing else is wanted: no layer is summed up.
-                check_goal_fits(question)
-                with run_in(place.path, cluster=how.cluster, space=within, **use) as here:
-                    asked = replace(ask, summaries=False, checksums=show.as_json)
-                    solution = engine.solve_in(asked, here)
-            else:
-                solution = engine.solve(
-                    question, objectives, folder=None if kept.table else place.path,
-                    space=how.space or within, down_to=how.down_to, cluster=how.cluster, **vars(kept), **use,
-                )  # fmt: skip
+            work = None if kept.table else place.path
+            solution = solve_asked(ask, folder=work, cluster=how.cluster, **vars(kept), **use)
         _write(solution, show, working_time() - since, kept.table, kept.above)
         if solution.complete:
             place.finish()

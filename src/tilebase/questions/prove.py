@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tilebase._version import version as program_version
-from tilebase.cluster.runs import run_in
 from tilebase.errors import UsageError
 from tilebase.game.findings import Finding
 from tilebase.game.game import Game, check_is_game
@@ -29,8 +28,8 @@ from tilebase.objectives.objective import Objective, check_goal_fits
 from tilebase.objectives.results import Solution
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Lower, Upper
-from tilebase.questions.running import DEVICE, Ask, choose_space
-from tilebase.questions.solve import solve_in
+from tilebase.questions.running import DEVICE, Ask
+from tilebase.questions.solve import solve_asked
 from tilebase.runtime.documents import checked_json
 from tilebase.runtime.measured import working_time
 from tilebase.runtime.resources import Use
@@ -255,9 +254,8 @@ def prove(
                 f"{objective.dtype} can lose up to {float(loss):.2g} by rounding, more than {precision:g}: "
                 "choose a larger type"
             )
-    with run_in(folder, cluster=cluster, space=ask.space, **use) as run:
-        since = working_time()
-        chosen = choose_space(ask, run, keep=False)
-        solved = solve_in(replace(ask, space=chosen, summaries=False, checksums=checksums), run)
-        (proved,) = bounds_of(solved, working_time() - since)
+    since = working_time()
+    ask = replace(ask, summaries=False, checksums=checksums)
+    solved = solve_asked(ask, folder=folder, cluster=cluster, **use)
+    (proved,) = bounds_of(solved, working_time() - since)
     return proved

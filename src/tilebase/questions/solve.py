@@ -126,6 +126,19 @@ def solve(
     ask = Ask.on(space, game, objectives, down_to, table=table is not None)
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
+    return solve_asked(ask, table=table, folder=folder, above=above, cluster=cluster, **use)
+
+
+def solve_asked(
+    ask: Ask,
+    *,
+    table: Path | str | None = None,
+    folder: Path | str | None = None,
+    above: float | None = None,
+    cluster: str | Executor | None = None,
+    **use: Unpack[Use],
+) -> Solution:
+    """Solve what is asked.  Arguments and errors as of `solve`."""
     keep = _kept(ask, table, above)
     place = keep.table or folder
     if keep.pruning is not None:
@@ -136,15 +149,9 @@ def solve(
     with run_in(place, cluster=cluster, space=ask.space, **use) as run:
         # Boards are left out of tables of reachable positions only.
         chosen = choose_space(ask, run, keep=keep.whole) if keep.pruning is None else "reachable"
-        return solve_in(replace(ask, space=chosen), run, keep)
-
-
-def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING) -> Solution:
-    """Solve on the boards of a space that is chosen.  Raises as `solve`."""
-    takes = check_solving(ask, run, keep)
-    if ask.space == "all":
-        return _solve_all(ask, run, keep)
-    return _solve_reachable(ask, run, keep, takes)
+        ask = replace(ask, space=chosen)
+        takes = check_solving(ask, run, keep)
+        return _solve_all(ask, run, keep) if chosen == "all" else _solve_reachable(ask, run, keep, takes)
 
 
 def _kept(ask: Ask, table: Path | str | None, above: float | None) -> Keep:
