@@ -24,7 +24,6 @@ from tilebase.pictures import DRAWINGS
 from tilebase.runtime.storage import folder_bytes
 
 if TYPE_CHECKING:
-    from tilebase.cli.output import Shown
     from tilebase.tables.answers import Answer
     from tilebase.tables.folders import FolderAnswer, TableFolder
     from tilebase.tables.solved import Solved
@@ -101,25 +100,19 @@ def probe(
     tilebase probe 442-512/ "0,2,4,0/0,8,16,2/2,4,512,1024/1024,2048,4096,8192"
     """
     show = shown.checked(DRAWINGS)
-    if board is not None:
-        check_order("probe", table, board)
-    elif is_board_alone(table):
-        return _ask_library(table, objective, show, after=after)
-    said = _ask(table, board, objective, after=after)
-    show.write(said.rows, said.document, text=said.text, game=None, draw=said.draw)
-    return 0
-
-
-def _ask_library(board: str, objective: str | None, show: Shown, *, after: bool) -> int:
-    """Print what the tables of the library say, or else which tables would hold the board."""
-    if after:
-        raise UsageError("--after asks one table: name it before the board")
-    try:
-        with open_library() as tables:
-            said = _ask_folder(tables, board, objective)
-    except (MissingBoardError, MissingLayerError) as error:
-        offer(board, replace(show, record=None), sentence(error))
-        return 1
+    if board is None and is_board_alone(table):
+        if after:
+            raise UsageError("--after asks one table: name it before the board")
+        try:
+            with open_library() as tables:
+                said = _ask_folder(tables, table, objective)
+        except (MissingBoardError, MissingLayerError) as error:
+            offer(table, replace(show, record=None), sentence(error))
+            return 1
+    else:
+        if board is not None:
+            check_order("probe", table, board)
+        said = _ask(table, board, objective, after=after)
     show.write(said.rows, said.document, text=said.text, game=None, draw=said.draw)
     return 0
 

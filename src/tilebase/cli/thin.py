@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from tilebase.cli.options import ShownOptions
-from tilebase.cli.output import PLANNING, Shown, plannable
+from tilebase.cli.output import PLANNING, plannable
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress, prepare_kernels
 from tilebase.errors import UsageError
@@ -55,38 +55,27 @@ def thin(
             sizes, by_visits = afterstate_counts(opened), visited is not None
             row = expected(opened.game, sizes, opened.objectives, visits=by_visits).row()
         return show.plan(row, game=opened.game)
-    if above is not None:
-        return _prune(table, output, above, objective, show)
-    assert visited is not None
-    from tilebase.tables import thinning
-
-    with counting_progress() as progress:
-        found = thinning.thin(
-            table, output, above=visited, objective=objective, anyway=ANYWAY.get(), progress=progress
-        )
-    title = f"visited: {digits_text(visited)} and more"
-    rows: list[dict[str, Any]] = [
-        {"": "states kept, up to symmetry", title: f"{found.states:,}"},
-        {"": "states optimal play can visit, up to symmetry", title: f"{found.visited:,}"},
-        {"": "afterstates kept, up to symmetry", title: f"{found.afterstates:,}"},
-        {"": "afterstates before, up to symmetry", title: f"{found.before:,}"},
-        {"": "probability left out", title: summed_text(found.left_out)},
-    ]
-    data, game = found.as_dict(), game_of_table(table)
-    show.write(rows, data, data=[data], game=game)
-    return 0
-
-
-def _prune(table: str, output: Path, bound: float, objective: str | None, show: Shown) -> int:
     from tilebase.tables.pruning import prune
+    from tilebase.tables.thinning import Thinning
+    from tilebase.tables.thinning import thin as keep_visited
 
+    make, bound = (keep_visited, visited) if above is None else (prune, above)
+    assert bound is not None
     with counting_progress() as progress:
-        found = prune(table, output, above=bound, objective=objective, anyway=ANYWAY.get(), progress=progress)
-    title = f"{found.objective} {digits_text(bound)} and more"
-    rows: list[dict[str, Any]] = [
-        {"": "afterstates kept, up to symmetry", title: f"{found.afterstates:,}"},
-        {"": "afterstates before, up to symmetry", title: f"{found.before:,}"},
-    ]
+        found = make(table, output, above=bound, objective=objective, anyway=ANYWAY.get(), progress=progress)
+    told = {
+        "afterstates kept, up to symmetry": f"{found.afterstates:,}",
+        "afterstates before, up to symmetry": f"{found.before:,}",
+    }
+    if isinstance(found, Thinning):
+        told = {
+            "states kept, up to symmetry": f"{found.states:,}",
+            "states optimal play can visit, up to symmetry": f"{found.visited:,}",
+            **told,
+            "probability left out": summed_text(found.left_out),
+        }
+    title = f"{found.objective if above is not None else 'visited:'} {digits_text(bound)} and more"
+    rows = [{"": name, title: text} for name, text in told.items()]
     data = found.as_dict()
     show.write(rows, data, data=[data], game=game_of_table(table))
     return 0
