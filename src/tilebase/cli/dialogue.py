@@ -48,21 +48,14 @@ class Dialogue:
     """The dialogue with the player.
 
     With `train`, values are hidden.  After each slide the player reads what it lost, and the score.
-
-    Attributes
-    ----------
-    values, digits, playing:
-        Whether values are shown, with all digits, and whether the table plays.
-    message:
-        What the last word did; empty if the position says it.
-    changed, slid:
-        Whether the position or what is shown of it changed, and whether by a slide.
     """
 
     def __init__(self, seat: Seat, reader: Reader, *, values: bool, train: bool = False) -> None:
-        self.seat, self.reader, self.values, self.train = seat, reader, values and not train, train
-        self.digits = self.playing = self.slid = False
-        self.changed, self.message = True, seat.how
+        self.seat, self.reader, self.train = seat, reader, train
+        self.values, self.digits = values and not train, False  # whether they are shown, with all digits
+        self.playing = False  # whether the table plays
+        self.changed, self.slid = True, False  # whether the position or its values changed, and by a slide
+        self.message = seat.how  # what the last word did; empty if the position says it
         self._commands: dict[str, Callable[[], None]] = {
             "h": self._hint, "v": self._toggle, "x": self._toggle_digits, "u": self._undo, "n": self._new,
             "p": self._play, "?": self._help,

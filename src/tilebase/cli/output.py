@@ -52,16 +52,10 @@ class OutputError(StorageError):
 
 
 class Readable:
-    """A standard stream that writes text as `readable`: whatever a stranger wrote is printed through it.
-
-    Attributes
-    ----------
-    rich_proxied_file:
-        The stream itself, for escape sequences of this program.  Rich looks for this name.
-    """
+    """A standard stream that writes text as `readable`: whatever a stranger wrote is printed through it."""
 
     def __init__(self, stream: TextIO | Output) -> None:
-        self.rich_proxied_file = stream
+        self.rich_proxied_file = stream  # for escape sequences of this program; Rich looks for this name
 
     def write(self, text: str) -> int:
         """Write some text."""

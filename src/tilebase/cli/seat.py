@@ -23,25 +23,8 @@ from tilebase.tables.real_boards import AnyBoard
 class Seat:
     """A game in progress.
 
-    With `worst` each spawn is the one that leaves the player worst off, else it is random.
-
-    Attributes
-    ----------
-    board, history, moves:
-        The position, those before it, and the slides with their spawns that were made in these.  A game that
-        begins with a real board keeps the numbers of all tiles, and is not rotated.
-    last:
-        How the last slide ended the game: `WON`, `ENDED` at the horizon, or empty.
-    made, made_seen:
-        The last slide, and whether the player knew the values before it; None at the start, and after one was
-        taken back.
-    how:
-        Which tiles of a real board are large, as a sentence; empty for other boards.
-    seen:
-        Whether the player has seen the values of the position, or has been told what was best in it.
-    judged:
-        The slides of the player over all games whose losses are known.  Slides that the table makes do not
-        count, nor those in positions that were `seen`.
+    With `worst` each spawn is the one that leaves the player worst off, else it is random.  A game that
+    begins with a real board keeps the numbers of all tiles, and is not rotated.
     """
 
     def __init__(
@@ -60,12 +43,14 @@ class Seat:
         self._start = start
         # The board, what the table says of it, and the slide that the table makes there.
         self._known: tuple[AnyBoard, Answer | None, str | None] | None = None
-        self.history: list[AnyBoard] = []
-        self.moves: list[Move] = []
-        self.last = ""
-        self.made: ReviewedMove | None = None
-        self.how = ""
-        self.seen = self.made_seen = False
+        self.history: list[AnyBoard] = []  # the positions before `board`
+        self.moves: list[Move] = []  # the slides with their spawns that were made in these
+        self.last = ""  # how the last slide ended the game: `WON`, `ENDED` at the horizon, or empty
+        self.made: ReviewedMove | None = None  # the last slide; None without one, and if it was taken back
+        self.made_seen = False  # whether the player knew the values before that slide
+        self.seen = False  # whether the player knows the values of the position, or what is best in it
+        self.how = ""  # which tiles of a real board are large, as a sentence; empty for other boards
+        # The slides of the player over all games whose losses are known, but for those in `seen` positions.
         self.judged: list[ReviewedMove] = []
         self.board: AnyBoard = self.begin()
 

@@ -50,16 +50,9 @@ class Again:
 
 
 def reproduce_layers(game: Game, layers: Sequence[ForcedLayer], *, forced: bool, **use: Unpack[Use]) -> Again:
-    """Compute the layers of a dense pass again by diagrams, and compare.
+    """Compute the layers that a dense pass decided again by diagrams, and compare.
 
-    Parameters
-    ----------
-    game, layers, forced:
-        What the pass decided.
-    use:
-        Memory, threads and the like: the keywords of `Use`.
-
-    Raises `ResourceError` if they do not fit into memory.
+    `use` are the keywords of `Use`.  Raises `ResourceError` if the diagrams do not fit into memory.
     """
     since = working_time()
     found = symbolic(game, **use)
