@@ -246,8 +246,7 @@ def page(
     table: LocalTableArgument,
     *,
     output: Annotated[
-        Path,
-        Parameter(name=["--output", "-o"], help="A new folder, or an exported page, which is replaced."),
+        Path, Parameter(name=["--output", "-o"], help="A new folder, or an exported page, which is replaced.")
     ],
     objective: LabelOption = None,
     shown: ShownOptions = ShownOptions(),

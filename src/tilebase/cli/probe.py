@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 TableArgument = Annotated[str, Parameter(help="Folder, zip file or URL of a table.")]
 LocalTableArgument = Annotated[str, Parameter(help="Folder of a table on this machine.")]
 LabelOption = Annotated[
-    str | None,
-    Parameter(help="Objective of the table; default: the first, or the interval."),
+    str | None, Parameter(help="Objective of the table; default: the first, or the interval.")
 ]
 
 

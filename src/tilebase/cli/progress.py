@@ -46,9 +46,7 @@ def prepare_kernels() -> None:
 
 
 @contextmanager
-def counting_progress(
-    known: Callable[[], str] | None = None,
-) -> Iterator[Callable[[Progress], None] | None]:
+def counting_progress(known: Callable[[], str] | None = None) -> Iterator[Callable[[Progress], None] | None]:
     """Give a callback for ``count(progress=...)``; None with ``--quiet``.  Estimates are printed, too.
 
     `known` returns a line that is printed behind the first estimate, since only runs that take long have one:

@@ -31,8 +31,7 @@ def rank(
     game: GameOptions = GameOptions(),
     board: Annotated[str | None, Parameter(help="Print the sum and the rank of this board.")] = None,
     at: Annotated[
-        str | None,
-        Parameter(help="Print the board with this sum and rank, counted from 0: 30,17."),
+        str | None, Parameter(help="Print the board with this sum and rank, counted from 0: 30,17.")
     ] = None,
     shown: ShownOptions = ShownOptions(),
 ) -> int:

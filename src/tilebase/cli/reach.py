@@ -183,8 +183,7 @@ def lemmas(
         ),
     ] = None,
     drops: Annotated[
-        str,
-        Parameter(help="Tiles that are dropped: 2 (the game of the thesis) or 2,4 (the real game)."),
+        str, Parameter(help="Tiles that are dropped: 2 (the game of the thesis) or 2,4 (the real game).")
     ] = "2",
     shown: ShownOptions = ShownOptions(),
 ) -> int:

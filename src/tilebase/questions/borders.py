@@ -84,12 +84,7 @@ class Border:
         }
 
 
-def find_border(
-    game: Game,
-    *,
-    seconds: float = math.inf,
-    **use: Unpack[Use],
-) -> Border:
+def find_border(game: Game, *, seconds: float = math.inf, **use: Unpack[Use]) -> Border:
     """Find all minimal winning and maximal losing limits of a game, or as many as the time allows.
 
     Parameters

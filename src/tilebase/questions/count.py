@@ -124,10 +124,7 @@ def count(
             fewer = "the reachable boards (--space reachable)" if asked == "all" else ""
             estimate.check(game, partial(takes, up_to=up_to), run.most, run.folder, others, fewer=fewer)
             run.tell_if_idle(lambda: is_shared(game, up_to, solved=False))
-        with (
-            RunFolder(run.folder, Query(game, lookahead, keep)) as opened,
-            attached(run.cluster, run.folder),
-        ):
+        with RunFolder(run.folder, Query(game, lookahead, keep)) as opened, attached(run.cluster, run.folder):
             lines = opened.journal.read()
             complete = bool(lines) and bool(lines[-1].get("complete"))
             _clean(opened, [] if complete else lines)

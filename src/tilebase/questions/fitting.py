@@ -32,13 +32,7 @@ from tilebase.runtime.documents import shown
 from tilebase.runtime.measured import DAY, duration
 from tilebase.runtime.resources import Allowance
 from tilebase.sparse.halves import TABLE_LIMIT
-from tilebase.tables.large_tiles import (
-    LARGE,
-    NoReadingError,
-    large_tiles_of,
-    read_tiles,
-    started_from,
-)
+from tilebase.tables.large_tiles import LARGE, NoReadingError, large_tiles_of, read_tiles, started_from
 
 MOST_CELLS = 12
 """Most cells of a shape whose whole game is offered."""

@@ -314,11 +314,7 @@ def _solve_missing(
 def _stored(path: Path, ask: Ask, keep: Keep, *, shared: bool) -> list[StoredValues]:
     return [
         StoredValues(
-            path / places.values_folder(one.label),
-            ask.game,
-            one,
-            release=not keep.whole,
-            shared=shared,
+            path / places.values_folder(one.label), ask.game, one, release=not keep.whole, shared=shared
         )
         for one in ask.objectives
     ]
