@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from contextvars import copy_context
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,7 @@ from tilebase import Game, bound, count, formation
 from tilebase._version import version
 from tilebase.bdd.strategies import Line, Method
 from tilebase.cli import main
-from tilebase.cli.output import naming_command
+from tilebase.cli.output import name_command
 from tilebase.counting.counts import FIELDS, CountResult
 from tilebase.errors import CorruptError, UsageError
 from tilebase.pictures import plots
@@ -180,8 +181,12 @@ def test_metadata_name_the_command_and_the_version(suffix: str, tmp_path: Path) 
         Distribution("tile", "random", {4: 0.25, 8: 0.75}, 1, 7.0),
         Distribution("score", "random", {0: 0.5, 100: 0.5}, 20, 60.0),
     ]
-    with naming_command(["evaluate", "t", "random", "-q"]):
+
+    def draw() -> None:
+        name_command(["evaluate", "t", "random", "-q"])
         plots.plot_distributions(shown, file, "2x2, to 8")
+
+    copy_context().run(draw)
     data = file.read_bytes()
     assert f"tilebase {version()}".encode() in data
     assert b"tilebase evaluate t random" in data

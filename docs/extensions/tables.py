@@ -45,7 +45,7 @@ import tilebase
 from tilebase.claims.facts import SECTIONS, SOURCES, read_facts, took_of
 from tilebase.claims.results import GROUPS, Result, results
 from tilebase.cli.commands import app, load_commands
-from tilebase.cli.usage import ALL, helping
+from tilebase.cli.usage import ALL, begin_help
 from tilebase.files.schema import COLUMNS
 from tilebase.game.formations import formations
 from tilebase.runtime.paths import VARIABLES
@@ -160,8 +160,8 @@ def help_text(words: tuple[str, ...], *, full: bool = False) -> str:
     """What `--help` or `--help-all` prints, on a terminal of `WIDTH` columns without colours."""
     out = StringIO()
     console = Console(file=out, width=WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
-    with helping([ALL] * full, of_all=not words):
-        (app.meta if words else app).help_print(list(words), console=console)
+    begin_help([ALL] * full, of_all=not words)
+    (app.meta if words else app).help_print(list(words), console=console)
     text = re.sub(r"Usage: \S+", "Usage: tilebase", out.getvalue(), count=1)
     return "\n".join(line.rstrip() for line in text.splitlines()).strip()
 

@@ -8,14 +8,15 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from contextvars import copy_context
 from threading import Timer, main_thread
 from typing import Annotated, Any, TextIO
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from tilebase._version import version
-from tilebase.cli.output import PLANNING, STDIN, Output, OutputError, Readable, naming_command
-from tilebase.cli.usage import ALL, every_command, helping, usage_sentence
+from tilebase.cli.output import PLANNING, STDIN, Output, OutputError, Readable, name_command
+from tilebase.cli.usage import ALL, begin_help, every_command, usage_sentence
 from tilebase.errors import TilebaseError, UsageError, sentence
 from tilebase.runtime.measured import ANYWAY, QUIET
 
@@ -78,26 +79,24 @@ def command(
 ) -> Any:
     """Run a command, with a log of what it does if it is wanted."""
     planned = words[:1] == ("plan",) and not NAMES.isdisjoint(words[1:2])
-    tokens = {one: one.set(value) for one, value in ((QUIET, quiet), (ANYWAY, anyway), (PLANNING, planned))}
-    try:
-        with ExitStack() as stack:
-            if log is not None:
-                from tilebase.cli.log import logging_to
+    QUIET.set(quiet)
+    ANYWAY.set(anyway)
+    PLANNING.set(planned)
+    with ExitStack() as stack:
+        if log is not None:
+            from tilebase.cli.log import logging_to
 
-                stack.enter_context(logging_to(log, words))
-            if planned:
-                words = words[1:]
-                names, found, _ = app.parse_commands(words)
-                question = found[-1].default_command
-                if question is not None and not hasattr(question, "plannable"):
-                    named = " ".join(names)
-                    raise UsageError(f"plan does not plan {named}: tilebase plan --help says what it plans")
-            if words[:1] == ("review",):  # - would be an option that nobody knows
-                words = tuple(STDIN if word == "-" else word for word in words)
-            return app(words, print_error=False, exit_on_error=False, result_action="return_value")
-    finally:
-        for one, token in tokens.items():
-            one.reset(token)
+            stack.enter_context(logging_to(log, words))
+        if planned:
+            words = words[1:]
+            names, found, _ = app.parse_commands(words)
+            question = found[-1].default_command
+            if question is not None and not hasattr(question, "plannable"):
+                named = " ".join(names)
+                raise UsageError(f"plan does not plan {named}: tilebase plan --help says what it plans")
+        if words[:1] == ("review",):  # - would be an option that nobody knows
+            words = tuple(STDIN if word == "-" else word for word in words)
+        return app(words, print_error=False, exit_on_error=False, result_action="return_value")
 
 
 app.register_install_completion_command(
@@ -144,7 +143,7 @@ def run(arguments: Sequence[str], *, stops: Sequence[int] = ()) -> int:
         return _failed("cannot write the output: standard output is closed", 1)
     with redirect_stdout(Readable(Output(sys.stdout))), redirect_stderr(sys.stderr and Readable(sys.stderr)):
         try:
-            status = _status(arguments, stops)
+            status = copy_context().run(_status, arguments, stops)  # its variables end with it
             sys.stdout.flush()
             return status
         except OutputError as error:
@@ -163,8 +162,9 @@ def _status(arguments: Sequence[str], stops: Sequence[int]) -> int:
             of_all = not NAMES.intersection(arguments) or arguments[0] in HELP
             if of_all:
                 load_commands()
-            with naming_command(arguments), helping(arguments, of_all=of_all) as words:
-                status = app.meta(words, print_error=False, exit_on_error=False, result_action="return_value")
+            name_command(arguments)
+            words = begin_help(arguments, of_all=of_all)
+            status = app.meta(words, print_error=False, exit_on_error=False, result_action="return_value")
         finally:
             for number in stops:
                 signal.signal(number, lambda number, _: os._exit(SIGNALLED + number))

@@ -8,8 +8,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,9 +159,8 @@ def plannable(question: Question) -> Question:
     return question
 
 
-@contextmanager
-def naming_command(words: Sequence[str]) -> Iterator[None]:
-    """Name the command whose results are written meanwhile: its words, quoted as in a shell.
+def name_command(words: Sequence[str]) -> None:
+    """Name the command whose results are written in this context: its words, quoted as in a shell.
 
     What only says where and how the result is shown is left out, so that the same question has the same name.
     """
@@ -174,11 +172,7 @@ def naming_command(words: Sequence[str]) -> Iterator[None]:
                 next(rest, None)
         elif word not in SHOWING:
             kept.append(word)
-    token = COMMAND.set(shlex.join(kept))
-    try:
-        yield
-    finally:
-        COMMAND.reset(token)
+    COMMAND.set(shlex.join(kept))
 
 
 def write_document(document: Any, file: Path | None, game: Game | str | None = None) -> None:

@@ -5,8 +5,7 @@ Help shows the names of shared options, or with `--help-all` what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from difflib import get_close_matches
 from itertools import pairwise
@@ -51,18 +50,14 @@ _IN_FULL = ContextVar("in_full", default=False)
 _OF_ALL = ContextVar("of_all", default=False)
 
 
-@contextmanager
-def helping(arguments: Sequence[str], *, of_all: bool) -> Iterator[list[str]]:
-    """Give the arguments with `--help` for `--help-all`, for which help describes every option meanwhile.
+def begin_help(arguments: Sequence[str], *, of_all: bool) -> list[str]:
+    """Return the arguments with `--help` for `--help-all`, for which help in this context has every option.
 
     `of_all`: it is the help of all commands.
     """
-    tokens = _IN_FULL.set(ALL in arguments), _OF_ALL.set(of_all)
-    try:
-        yield ["--help" if word == ALL else word for word in arguments]
-    finally:
-        _IN_FULL.reset(tokens[0])
-        _OF_ALL.reset(tokens[1])
+    _IN_FULL.set(ALL in arguments)
+    _OF_ALL.set(of_all)
+    return ["--help" if word == ALL else word for word in arguments]
 
 
 def shared(console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
