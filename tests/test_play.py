@@ -317,13 +317,13 @@ def test_an_error_restores_the_terminal(tables: Path, tmp_path: Path):
 def test_a_mistake_of_ours_restores_the_terminal(tables: Path):
     script = (
         "import sys; from tilebase.cli import dialogue, main\n"
-        "def fail(self): raise ZeroDivisionError\n"
-        "dialogue.Dialogue._hint = fail\n"
+        "def fail(self, word): raise ZeroDivisionError\n"
+        "dialogue.Dialogue._slide = fail\n"
         "sys.exit(main(['play', 't']))"
     )
     with Terminal(sys.executable, "-c", script, folder=tables) as terminal:
         terminal.wait_for("q quit")
-        terminal.type("h")
+        terminal.type("w")
         left(terminal, 1)
         assert "ZeroDivisionError" in terminal.after
 

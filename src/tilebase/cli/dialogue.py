@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from typing import Protocol
 
 from tilebase.cli.probe import describe
@@ -56,11 +55,6 @@ class Dialogue:
         self.playing = False  # whether the table plays
         self.changed, self.slid = True, False  # whether the position or its values changed, and by a slide
         self.message = seat.how  # what the last word did; empty if the position says it
-        self._commands: dict[str, Callable[[], None]] = {
-            "h": self._hint, "v": self._toggle, "x": self._toggle_digits, "u": self._undo, "n": self._new,
-            "p": self._play, "?": self._help,
-        }  # fmt: skip
-        self._commands |= {"hint": self._hint, "undo": self._undo, "play": self._play, "help": self._help}
 
     @property
     def help(self) -> str:
@@ -93,13 +87,31 @@ class Dialogue:
         self.reader.show(self)
 
     def _react(self, word: str) -> None:
+        seat = self.seat
         self.message, self.changed, self.slid = "", False, False
         if self.playing:
-            self.playing = not word and self._go_on() and not self.seat.over
-        elif word in self._commands:
-            self._commands[word]()
-        elif word:
-            self._slide(DIRECTIONS.get(word, word))
+            self.playing = not word and self._go_on() and not seat.over
+            return
+        match word:
+            case "h" | "hint":
+                seat.seen, answer = True, seat.answer()
+                self.message = UNKNOWN if answer is None else f"best: {' or '.join(answer.best) or 'none'}"
+            case "v":
+                self.values, self.changed = not self.values, True
+            case "x":
+                self.digits, self.changed = not self.digits, True
+            case "u" | "undo":
+                self.changed = seat.undo()
+                self.message = "" if self.changed else "nothing to take back"
+            case "n":
+                seat.begin()
+                self.message, self.changed = seat.how, True
+            case "p" | "play":
+                self.playing, self.message = not seat.over, seat.over
+            case "?" | "help":
+                self.message = self.help
+            case _ if word:
+                self._slide(DIRECTIONS.get(word, word))
 
     def _slide(self, direction: str) -> None:
         try:
@@ -122,31 +134,6 @@ class Dialogue:
             return False
         self.changed, self.message = self.seat.slide(chosen), ""
         return True
-
-    def _play(self) -> None:
-        self.playing, self.message = not self.seat.over, self.seat.over
-
-    def _hint(self) -> None:
-        self.seat.seen = True
-        answer = self.seat.answer()
-        self.message = UNKNOWN if answer is None else f"best: {' or '.join(answer.best) or 'none'}"
-
-    def _toggle(self) -> None:
-        self.values, self.changed = not self.values, True
-
-    def _toggle_digits(self) -> None:
-        self.digits, self.changed = not self.digits, True
-
-    def _undo(self) -> None:
-        self.changed = self.seat.undo()
-        self.message = "" if self.changed else "nothing to take back"
-
-    def _new(self) -> None:
-        self.seat.begin()
-        self.message, self.changed = self.seat.how, True
-
-    def _help(self) -> None:
-        self.message = self.help
 
 
 class Lines:
