@@ -18,8 +18,7 @@ import termios
 import textwrap
 import tty
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from types import TracebackType
+from contextlib import ExitStack, suppress
 from typing import Any, Literal, Self, TypeAlias
 
 from tilebase.cli.dialogue import ENDED, RESIZED, Dialogue
@@ -56,26 +55,18 @@ class Keyboard:
         self._text = ""  # what was typed and not yet returned
         self._woken, self._wake = os.pipe()
         os.set_blocking(self._wake, False)
-        self._handlers: dict[int, Any] = {}
-        try:
+        with ExitStack() as stack:
+            stack.callback(self._give_back)
+            stack.callback(os.close, self._woken)
+            stack.callback(os.close, self._wake)
             self._take()
-            self._handlers[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, self._stop)
-            self._handlers[signal.SIGWINCH] = signal.signal(signal.SIGWINCH, self._resize)
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
+            for number, handler in ((signal.SIGTSTP, self._stop), (signal.SIGWINCH, self._resize)):
+                stack.callback(signal.signal, number, signal.signal(number, handler))
+            self._undo = stack.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            for number, handler in self._handlers.items():
-                signal.signal(number, handler)
-            os.close(self._woken)
-            os.close(self._wake)
-        finally:
-            self._give_back()
+    def __exit__(self, *_: object) -> None:
+        self._undo.close()
 
     @property
     def size(self) -> tuple[int, int]:
