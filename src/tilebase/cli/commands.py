@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from contextvars import copy_context
+from dataclasses import dataclass
 from threading import Timer, main_thread
 from typing import Annotated, Any, TextIO
 
@@ -53,40 +54,35 @@ for position, (title, commands) in enumerate(COMMANDS.items()):
         app.command(f"tilebase.cli.{name}:{name}", name=name, group=group)
 
 
+@Parameter(name="*", group=EVERY, negative=())
+@dataclass(frozen=True)
+class EveryOptions:
+    """The options of every command."""
+
+    log: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
+    """Append the steps of the engines to this file, or with - to standard error."""
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"])] = False
+    """No progress."""
+    anyway: bool = False
+    """Start even a run that is expected to take more than a week, or more memory or disk than there is; write
+    a page of more than 200 MB."""
+
+
 @app.meta.default
 def command(
     *words: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
-    log: Annotated[
-        str | None,
-        Parameter(
-            help="Append the steps of the engines to this file, or with - to standard error.",
-            allow_leading_hyphen=True,
-            group=EVERY,
-        ),
-    ] = None,
-    quiet: Annotated[
-        bool, Parameter(name=["--quiet", "-q"], negative=(), group=EVERY, help="No progress.")
-    ] = False,
-    anyway: Annotated[
-        bool,
-        Parameter(
-            negative=(),
-            group=EVERY,
-            help="Start even a run that is expected to take more than a week, or more memory or disk "
-            "than there is; write a page of more than 200 MB.",
-        ),
-    ] = False,
+    every: EveryOptions = EveryOptions(),
 ) -> Any:
     """Run a command, with a log of what it does if it is wanted."""
     planned = words[:1] == ("plan",) and not NAMES.isdisjoint(words[1:2])
-    QUIET.set(quiet)
-    ANYWAY.set(anyway)
+    QUIET.set(every.quiet)
+    ANYWAY.set(every.anyway)
     PLANNING.set(planned)
     with ExitStack() as stack:
-        if log is not None:
+        if every.log is not None:
             from tilebase.cli.log import logging_to
 
-            stack.enter_context(logging_to(log, words))
+            stack.enter_context(logging_to(every.log, words))
         if planned:
             words = words[1:]
             names, found, _ = app.parse_commands(words)
