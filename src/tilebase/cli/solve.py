@@ -144,8 +144,7 @@ def values(
         since = working_time()
         with counting_progress(known=lambda: _recorded(question, objectives).strip()) as progress:
             use = run.use(progress) | {"disk": how.disk}
-            work = None if kept.table else place.path
-            solution = solve_asked(ask, folder=work, cluster=how.cluster, **vars(kept), **use)
+            solution = solve_asked(ask, folder=place.path, cluster=how.cluster, **vars(kept), **use)
         _write(solution, show, working_time() - since, kept.table, kept.above)
         if solution.complete:
             place.finish()

@@ -101,9 +101,6 @@ class Keep:
         return self.table is not None and self.pruning is None
 
 
-NOTHING = Keep()
-
-
 def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
     """Return the space that solves a game: the one that is asked for, or for ``"auto"`` the one of less time.
 

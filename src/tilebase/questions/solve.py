@@ -35,7 +35,7 @@ from tilebase.objectives.objective import Objective, objectives_of
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
-from tilebase.questions.running import NOTHING, Ask, Keep, choose_space
+from tilebase.questions.running import Ask, Keep, choose_space
 from tilebase.runtime.progress import in_turn
 from tilebase.runtime.resources import Use
 from tilebase.sparse.backward import BackwardPass
@@ -138,7 +138,7 @@ def solve_asked(
     cluster: str | Executor | None = None,
     **use: Unpack[Use],
 ) -> Solution:
-    """Solve what is asked.  Arguments and errors as of `solve`."""
+    """Solve what is asked, in the folder of the table or another one.  Errors as of `solve`."""
     keep = _kept(ask, table, above)
     place = keep.table or folder
     if keep.pruning is not None:
@@ -339,7 +339,7 @@ def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -
     return True
 
 
-def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> Estimate | None:
+def check_solving(ask: Ask, run: Run, keep: Keep) -> Estimate | None:
     """Return what solving takes; None on a device, and where it has come so far that nothing is refused.
 
     Raises `ResourceError` if it would take too long or too much memory or disk, `MissingExtraError` if there
@@ -367,7 +367,7 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING) -> Estimate | None:
     def others(fits: Callable[[Estimate], bool]) -> Iterable[str]:
         from tilebase.questions.alternatives import instead_of_solving  # only a refusal needs it
 
-        if keep.whole and fits(alone := _expected(ask, run, NOTHING)(ask.game)):
+        if keep.whole and fits(alone := _expected(ask, run, Keep())(ask.game)):
             yield f"the start alone needs {byte_text(int(alone.disk))} of disk: keep no table"
         yield from instead_of_solving(ask.game, ask.objectives, takes, fits)
 
