@@ -128,18 +128,15 @@ class _BorderSearch:
         # No limit is below the spawned tiles, or below the tile on the cell at the start.
         self._least = [max(game.spawn_exponents[-1], game.start_tiles[cell]) for cell in self._cells]
         self._most = tuple(game.tops[cell] - low for cell, low in zip(self._cells, self._least, strict=True))
-        self.known = self._open_lattice()
+        if (limits := math.prod(top + 1 for top in self._most)) > MOST_LIMITS:
+            raise UsageError(
+                f"{game} has {limits:.2g} limits, more than {MOST_LIMITS:.2g}: give lower limits to look "
+                "below"
+            )
+        self.known: Array = np.full([top + 1 for top in self._most], OPEN, dtype=np.uint8)
         index_of = {cell: i for i, cell in enumerate(self._cells)}
         self._group = {tuple(index_of[p[cell]] for cell in self._cells) for p in start_symmetries(game)}
         self.asked = 0
-
-    def _open_lattice(self) -> Array:
-        if (limits := math.prod(top + 1 for top in self._most)) > MOST_LIMITS:
-            raise UsageError(
-                f"{self.game} has {limits:.2g} limits, more than {MOST_LIMITS:.2g}: "
-                "give lower limits to look below"
-            )
-        return np.full([top + 1 for top in self._most], OPEN, dtype=np.uint8)
 
     def _with(self, levels: Levels) -> Game:
         limits = [2 ** self.game.spawn_exponents[-1]] * self.game.cells
