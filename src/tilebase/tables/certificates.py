@@ -54,6 +54,13 @@ class Certificate(Verdicts):
     starts:
         The states in which play begins.  In a proof of a forced win, all that the adversary may choose, up to
         symmetry unless the board is empty before; otherwise the one that the adversary chooses.
+    states:
+        The number of states that the certificate lists.
+    name, game:
+        The name of its file, and the game.  Its probability of a 4 only says which tiles of the certificate
+        are spawned.
+    value, claim:
+        Whether the goal is forced, and the claim in words.
     """
 
     kind = "certificate"
@@ -69,32 +76,13 @@ class Certificate(Verdicts):
         rules: Rules,
         spawns: dict[Cells, int],
     ) -> None:
-        self.path, self._game, self.forced = path, game, forced
-        self._rules, self._spawns = rules, spawns
+        self.path, self.name, self.game, self.forced = path, path.name, game, forced
+        self.value, self.claim = Exact(forced), "forced" if forced else "not forced"
+        self.states, self._rules, self._spawns = len(spawns), rules, spawns
         self.starts = tuple(Board(game, cells) for cells in starts) or tuple(self._begun())
 
     def __repr__(self) -> str:
         return f"<Certificate {self.path.name} of {self.game}: {self.claim}, {self.states:,} boards>"
-
-    @property
-    def states(self) -> int:
-        """The number of states that the certificate lists."""
-        return len(self._spawns)
-
-    @property
-    def name(self) -> str:
-        """The name of its file."""
-        return self.path.name
-
-    @property
-    def game(self) -> Game:
-        """The game.  Its probability of a 4 only says which tiles of the certificate are spawned."""
-        return self._game
-
-    @property
-    def value(self) -> Exact:
-        """Whether the goal is forced."""
-        return Exact(self.forced)
 
     def facts(self) -> dict[str, Any]:
         """As `Solved.facts`, with what is claimed, and the starts."""
@@ -103,11 +91,6 @@ class Certificate(Verdicts):
     def start_states(self) -> list[tuple[Board, Fraction]]:
         """Return the starts that it lists, each with the same probability."""
         return [(board, Fraction(1, len(self.starts))) for board in self.starts]
-
-    @property
-    def claim(self) -> str:
-        """The claim, in words."""
-        return "forced" if self.forced else "not forced"
 
     def _begun(self) -> Iterator[Board]:
         """Yield the states that the first spawn may make, or that the certificate's spawn makes."""

@@ -19,7 +19,7 @@ from tilebase.files.layers import PagedLayers
 from tilebase.files.manifest import Manifest, is_winning, read_manifest
 from tilebase.files.source import Folder, Location, address, is_certificate, local_path
 from tilebase.game.board import Board
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Cells
 from tilebase.game.notation import count_of
 from tilebase.objectives.numbers import SMALL, Unit
 from tilebase.objectives.objective import Objective, find_objective
@@ -55,13 +55,20 @@ class Table(Solved):
         The contents of the table.
     layers:
         ``layers[label]``: the layers of an objective.
+    name, game:
+        The name of its folder or file, and the game that was solved.
+    objectives:
+        The objectives with values in the table.
+    dense:
+        Whether it contains all boards within the limits, not only the reachable ones.
     """
 
     kind = "table"
 
     def __init__(self, location: Location, manifest: Manifest) -> None:
-        self.manifest = manifest
-        self.location = location
+        self.manifest, self.location = manifest, location
+        self.name, self.game, self.objectives = location.name, manifest.game, manifest.objectives
+        self.dense = manifest.space == "all"
         layers = sum(2**top for top in manifest.game.tops if top) // 2
         self._slacks = {one.dtype: 2 * math.sqrt(layers) * one.type.tie for one in manifest.objectives}
         self._roundings = {one.label: Rounding(manifest.game, one) for one in manifest.objectives}
@@ -89,26 +96,6 @@ class Table(Solved):
             for objective in self.objectives
         ]
         return html_text(f"Table {self.location.name} of {self.game}", rows)
-
-    @property
-    def name(self) -> str:
-        """The name of its folder or file."""
-        return self.location.name
-
-    @property
-    def game(self) -> Game:
-        """The game that was solved."""
-        return self.manifest.game
-
-    @property
-    def objectives(self) -> tuple[Objective, ...]:
-        """The objectives with values in the table."""
-        return self.manifest.objectives
-
-    @property
-    def dense(self) -> bool:
-        """Whether it contains all boards within the limits, not only the reachable ones."""
-        return self.manifest.space == "all"
 
     def close(self) -> None:
         """Release files and memory."""

@@ -35,22 +35,18 @@ class Solved(Closing):
     ----------
     kind:
         Which of these it is, in words.
+    name:
+        The name of its folder or file.
+    game:
+        The game that was solved.
     """
 
     kind: ClassVar[str]
+    name: str
+    game: Game
 
     def __deepcopy__(self, _memo: Any) -> Self:
         return self  # nothing changes it, and threads may share it
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The name of its folder or file."""
-
-    @property
-    @abstractmethod
-    def game(self) -> Game:
-        """The game that was solved."""
 
     @abstractmethod
     def probe(self, board: BoardLike, objective: str | None = None) -> Answer:
@@ -115,28 +111,26 @@ class Verdicts(Solved):
     """What says whether one side wins, and has no objectives.
 
     ``len`` is the number of its `states`; above 2^63 - 1, Python raises `OverflowError` instead.
+
+    Attributes
+    ----------
+    states:
+        How many states it lists.
+    value:
+        Whether the side wins from the start.
+    text:
+        What a value means, in words.
     """
 
-    @property
-    @abstractmethod
-    def states(self) -> int:
-        """How many states it lists."""
+    states: int
+    value: Exact | Unknown
+    text: str
 
     def __len__(self) -> int:
         return self.states
 
     def __bool__(self) -> bool:
         return True  # one without states can be asked, too
-
-    @property
-    @abstractmethod
-    def value(self) -> Exact | Unknown:
-        """Whether the side wins from the start."""
-
-    @property
-    @abstractmethod
-    def text(self) -> str:
-        """What a value means, in words."""
 
     def start_value(self, objective: str | None = None) -> Exact | Unknown:
         """As `value`."""

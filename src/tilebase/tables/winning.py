@@ -18,7 +18,7 @@ from tilebase.files.manifest import read_manifest
 from tilebase.files.source import Location, address
 from tilebase.files.winning import AFTERSTATES, STATES, StoredSet, WinningManifest
 from tilebase.game.board import Board
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Cells
 from tilebase.objectives.values import Exact, Found, Unknown
 from tilebase.tables.answers import Answer, SlideAnswer
 from tilebase.tables.slides import Slider
@@ -54,12 +54,23 @@ class WinningSet(Verdicts):
         The contents of the set.
     stored:
         Its diagrams.
+    name, game:
+        The name of its folder or file, and the game that was solved.
+    states, afterstates:
+        The numbers of states and of afterstates in the set.
+    text:
+        What a value means, in words.
+    value:
+        Whether the side wins from the start.
     """
 
     kind = "winning set"
 
     def __init__(self, location: Location, manifest: WinningManifest) -> None:
         self.location, self.manifest = location, manifest
+        self.name, self.game, self.text = location.name, manifest.game, manifest.meaning
+        self.states, self.afterstates = manifest.total(STATES), manifest.total(AFTERSTATES)
+        self.value = _value(manifest.verdict)
         self.stored = StoredSet(location, manifest)
         self._slider = Slider(manifest.game)
 
@@ -74,36 +85,6 @@ class WinningSet(Verdicts):
 
     def __reduce__(self) -> Any:
         return opened_again, (type(self), address(self.location), self.manifest)
-
-    @property
-    def states(self) -> int:
-        """The number of states in the set."""
-        return self.manifest.total(STATES)
-
-    @property
-    def afterstates(self) -> int:
-        """The number of afterstates in the set."""
-        return self.manifest.total(AFTERSTATES)
-
-    @property
-    def name(self) -> str:
-        """The name of its folder or file."""
-        return self.location.name
-
-    @property
-    def text(self) -> str:
-        """What a value means, in words."""
-        return self.manifest.meaning
-
-    @property
-    def game(self) -> Game:
-        """The game that was solved."""
-        return self.manifest.game
-
-    @property
-    def value(self) -> Exact | Unknown:
-        """Whether the side wins from the start."""
-        return _value(self.manifest.verdict)
 
     def check(self) -> None:
         """Compare the diagrams with their checksum and the manifest.
