@@ -241,18 +241,14 @@ class GameArrays:
         follows where the game has ended by its horizon.
         """
         keys = as_keys(keys).ravel()
+        going = np.arange(len(keys))
         if self.game.horizon is not None:
-            going = np.flatnonzero(sums_of(self.game, keys) < self.game.horizon)
-            made, boards, chances = self._spawns(keys[going])
-            return made, going[boards], chances
-        return self._spawns(keys)
-
-    def _spawns(self, keys: Keys) -> tuple[Keys, npt.NDArray[np.int64], Floats]:
+            going = going[sums_of(self.game, keys) < self.game.horizon]
         made, boards, chances = [], [], []
         for exponent in self.game.spawn_exponents:
-            states, origin = spawns_of(self.compiled, keys, exponent)
+            states, origin = spawns_of(self.compiled, keys[going], exponent)
             made.append(states)
-            boards.append(origin)
+            boards.append(going[origin])
             chances.append(spawn_chances(self.game, origin, exponent))
         return np.concatenate(made), np.concatenate(boards), np.concatenate(chances)
 

@@ -13,6 +13,7 @@ start, and ends in a state without a slide, with a slide that wins or, at the ho
 from __future__ import annotations
 
 import itertools
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -138,7 +139,9 @@ def write_parquet(
     # One thread compresses and writes while this one computes.
     def write(file: tuple[int, str, list[Any]]) -> tuple[int, int]:
         total, name, batches = file
-        _write(part / name, columns.schema, batches)
+        with writer_of(part / name, columns.schema) as writer:
+            for batch in batches:
+                writer.write_batch(batch, row_group_size=ROWS)
         return total, sum(len(batch) for batch in batches)
 
     with new_folder(to, _is_data, refused) as part, Pool(1) as pool:
@@ -259,16 +262,13 @@ class Columns:
 
     def files(self) -> Iterator[tuple[int, str, list[Any]]]:
         """Yield sums, the names of files, and what is in them: one sum, at most `GROUPS` batches."""
-        waiting: list[Any] = []
-        at, number = -1, 0
-        for total, batch in self.batches():
-            if waiting and (total != at or len(waiting) == GROUPS):
-                yield at, _name(at, number), waiting
-                waiting, number = [], number + 1 if total == at else 0
-            at = total
-            waiting.append(batch)
-        if waiting:
-            yield at, _name(at, number), waiting
+        for total, found in itertools.groupby(self.batches(), key=operator.itemgetter(0)):
+            batches = (batch for _, batch in found)
+            for number in itertools.count():
+                if not (waiting := list(itertools.islice(batches, GROUPS))):
+                    break
+                name = f"{total:06}_{number:03}.parquet" if number else f"{total:06}.parquet"
+                yield total, name, waiting
 
 
 def _check_judged(judged: Judgement, arrays: TableArrays) -> None:
@@ -387,10 +387,6 @@ def _is_data(folder: Path) -> bool:
         return False
 
 
-def _name(total: int, number: int) -> str:
-    return f"{total:06}_{number:03}.parquet" if number else f"{total:06}.parquet"
-
-
 def _numbers(values: Floats) -> Floats:
     """Return values with infinity for "never"."""
     return np.where(values == NEVER, np.inf, values)
@@ -400,12 +396,6 @@ def _joined(keys: Keys, met: Keys, visits: Floats) -> Floats:
     """Return the visits of keys, both ascending; 0 for a key that is not met."""
     at = np.minimum(met.searchsorted(keys), max(len(met) - 1, 0))
     return np.where(met[at] == keys, visits[at], 0.0) if len(met) else np.zeros(len(keys))
-
-
-def _write(path: Path, schema: Any, batches: list[Any]) -> None:
-    with writer_of(path, schema) as writer:
-        for batch in batches:
-            writer.write_batch(batch, row_group_size=ROWS)
 
 
 def writer_of(path: Path, schema: Any) -> AbstractContextManager[Any]:

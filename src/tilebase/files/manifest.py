@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilebase._version import version as program_version
 from tilebase.errors import CorruptError, MissingLayerError
@@ -44,20 +44,11 @@ MOST_COUNT = 10**30
 """Largest count of boards; counts without symmetry may need more than 64 bits."""
 
 
-@dataclass(frozen=True)
-class LeastValue:
-    """The least value of the afterstates of a table that leaves out the others.
+class LeastValue(NamedTuple):
+    """The least value of the afterstates of a table that leaves out the others."""
 
-    Attributes
-    ----------
-    label:
-        The label of the objective.
-    bound:
-        The least value, above 0 and at most 1.
-    """
-
-    label: str
-    bound: float
+    label: str  # of the objective
+    bound: float  # above 0 and at most 1
 
 
 @dataclass(frozen=True, kw_only=True)

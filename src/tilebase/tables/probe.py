@@ -129,10 +129,7 @@ class Table(Solved):
         CorruptError
             If a file is damaged.
         """
-        state = self.read(board)
-        if isinstance(state, RealBoard):
-            return self._best_reading(state, lambda own: self._probe(own, objective), made)
-        return _noted(self._probe(state, objective))
+        return self._best_reading(self.read(board), lambda own: self._probe(own, objective), made)
 
     def _probe(self, state: Board, label: str | None) -> Answer:
         chosen, answers = self._choose(label), []
@@ -153,10 +150,7 @@ class Table(Solved):
         Arguments and errors are those of `probe`.  A bound is one of a table with both bounds only if no
         interval is known.
         """
-        after = self.read(board)
-        if isinstance(after, RealBoard):
-            return self._best_reading(after, lambda own: self._probe_after(own, objective))
-        return self._probe_after(after, objective)
+        return self._best_reading(self.read(board), lambda own: self._probe_after(own, objective))
 
     def _probe_after(self, after: Board, objective: str | None) -> Answer:
         chosen, least = self._choose(objective), self.prober.least
@@ -171,13 +165,15 @@ class Table(Solved):
         )
 
     def _best_reading(
-        self, board: RealBoard, ask: Callable[[Board], Answer], made: str | None = None
+        self, board: AnyBoard, ask: Callable[[Board], Answer], made: str | None = None
     ) -> Answer:
-        """Return the answer for a real board, where `ask` answers for boards of the game.
+        """Return the answer for a board, also for a real one, where `ask` answers for boards of the game.
 
         Of several readings with the best value, it is the first that allows the slide `made`, or else the
         first: boards as given come before others.  Raises `NoReadingError` if the board cannot be read.
         """
+        if isinstance(board, Board):
+            return _noted(ask(board))
         readings = large_tiles_of(board.game).readings(board.tiles)
         answers: dict[Cells, Answer] = {}
         for cells in dict.fromkeys(reading.cells for reading in readings):

@@ -90,11 +90,13 @@ def verify_table(
                 with found.checking():
                     positions = _positions(table, sample, seed)
                     found.wrong += _check_starts(table)
-                    values, skipped = _check_values(table, found, positions, executor)
+                    for wrong, checked, left in _check_values(table, positions, executor):
+                        found.wrong += wrong
+                        values, skipped = values + checked, skipped + left
             if isinstance(table.location, Folder):
                 _check_run(table, table.location.path, found)
-        wrong, unread = (tuple(dict.fromkeys(found)) for found in (found.wrong, found.unread))
-        return Verification(layers, values, skipped, wrong, unread)
+        faults = (tuple(dict.fromkeys(sentences)) for sentences in (found.wrong, found.unread))
+        return Verification(layers, values, skipped, *faults)
 
 
 def expected_cost(table: Table, sample: int | None, executor: Executor | None = None) -> Estimate:
@@ -109,17 +111,6 @@ def _positions(table: Table, sample: int | None, seed: int) -> Sequence[int]:
     if sample is None or sample >= size:
         return range(size)
     return sorted(random.Random(seed).sample(range(size), sample))
-
-
-def _check_values(
-    table: Table, found: Findings, positions: Sequence[int], executor: Executor | None
-) -> tuple[int, int]:
-    """Compute values again; return how many, and how many could not be checked."""
-    if executor is not None and isinstance(positions, range):
-        return _check_shared(table, found, len(positions), executor)
-    wrong, values, skipped = _check_positions(table, positions)
-    found.wrong += wrong
-    return values, skipped
 
 
 def _check_positions(table: Table, positions: Iterable[int]) -> tuple[list[str], int, int]:
@@ -149,26 +140,30 @@ class VerifyJob:
             return _check_positions(table, range(piece.begin, piece.end))
 
 
-def _check_shared(table: Table, found: Findings, size: int, executor: Executor) -> tuple[int, int]:
-    """Let workers compute all values again.  Raises `UsageError` if the table is not a folder here."""
+def _check_values(
+    table: Table, positions: Sequence[int], executor: Executor | None
+) -> Iterator[tuple[list[str], int, int]]:
+    """Compute values again, all of them by workers; yield what `_check_positions` returns.
+
+    Raises `UsageError` if workers are to read a table that is not a folder here.
+    """
+    if executor is None or not isinstance(positions, range):
+        yield _check_positions(table, positions)
+        return
     if not isinstance(table.location, Folder):
         raise UsageError(
             "workers verify a table in a folder that all machines see, not one in a file or at a URL"
         )
-    folder = table.location.path.resolve()
-    values = skipped = 0
+    folder, size = table.location.path.resolve(), len(positions)
     pieces = (
         Piece("verify", 0, at, min(at + PIECE_POSITIONS, size), (), "")
         for at in range(0, size, PIECE_POSITIONS)
     )
     executor.attach(folder)
     try:
-        for wrong, more, left in executor.map(VerifyJob(str(folder)), pieces):
-            found.wrong += wrong
-            values, skipped = values + more, skipped + left
+        yield from executor.map(VerifyJob(str(folder)), pieces)
     finally:
         executor.detach()
-    return values, skipped
 
 
 def _check_files(table: Table, found: Findings, pace: Pace) -> int:
