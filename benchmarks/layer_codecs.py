@@ -32,7 +32,7 @@ import zstandard
 from tilebase._kernels.codec import encode_deltas
 from tilebase.errors import TilebaseError
 from tilebase.files.format import CHUNK_KEYS, LEVEL, Layer
-from tilebase.files.keys import decode
+from tilebase.files.keys import decode, shortened
 from tilebase.tables.layers import open_layer
 
 Keys = npt.NDArray[np.uint64]
@@ -77,7 +77,7 @@ def sample(layer: Layer, most: int | None) -> list[Keys]:
     wanted = layer.chunks if most is None else min(layer.chunks, -(-most // CHUNK_KEYS))
     chunks = [layer.keys(i * layer.chunks // wanted, decode) for i in range(wanted)]
     varying = layer.contents.varying
-    return chunks if varying is None else [varying.shorten(chunk) for chunk in chunks]
+    return chunks if varying is None else [shortened(varying, chunk) for chunk in chunks]
 
 
 def functions(codec: str, level: int) -> tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]:

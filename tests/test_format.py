@@ -78,7 +78,7 @@ def test_keys_and_short_keys_round_trip_in_both_codecs(mask, other, values):
     if mask is not None:
         varying = Varying(mask)
         keys = sorted_keys({other & ~mask | value & mask for value in values})
-        short = varying.shorten(keys)
+        short = store.shortened(varying, keys)
         bits = [bit for bit in range(64) if mask >> bit & 1]
         wanted = [sum((key >> bit & 1) << at for at, bit in enumerate(bits)) for key in keys.tolist()]
         assert short.tolist() == wanted

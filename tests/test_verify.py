@@ -21,6 +21,7 @@ from tilebase import Board, Game, Objective, Progress, count, evaluate, open_tab
 from tilebase.cli import main
 from tilebase.errors import StorageError, WrongGameError
 from tilebase.files.format import Chunk, Layer, compress, encode_values
+from tilebase.files.keys import shortened
 from tilebase.files.store import LayerStore
 from tilebase.tables.verify import verify_table
 from windows import keep_one_layer_above
@@ -147,7 +148,7 @@ def cut_layer(layer: Layer, sizes: list[int]) -> list[Chunk]:
     values = np.concatenate([layer.values(chunk) for chunk in range(layer.chunks)])
     varying, has_keys = layer.contents.varying, "keys" in layer.contents.columns
     keys = np.concatenate(list(layer)) if has_keys else np.arange(len(layer), dtype=np.uint64)
-    short = keys if varying is None else varying.shorten(keys)
+    short = keys if varying is None else shortened(varying, keys)
     found = []
     for begin, end in spans:
         pieces = [encode_keys(short[begin:end])] * has_keys

@@ -142,13 +142,6 @@ class Varying:
         masks, shifts = self.stretches
         return list(zip(masks.tolist(), shifts.tolist(), strict=True))
 
-    def shorten(self, keys: Keys) -> Keys:
-        """Return the short forms of keys, in the same order."""
-        short = np.zeros_like(keys)
-        for mask, shift in zip(*self.stretches, strict=True):
-            short |= (keys & mask) >> shift
-        return short
-
     def shorten_one(self, key: int) -> int:
         """Return the short form of a key."""
         return sum((key & mask) >> shift for mask, shift in self._numbers)

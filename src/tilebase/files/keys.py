@@ -36,7 +36,7 @@ def encode(keys: Keys, varying: Varying | None = None) -> list[Chunk]:
     chunks = []
     for at in range(0, len(keys), CHUNK_KEYS):
         piece = keys[at : at + CHUNK_KEYS]
-        size = codec.encode_deltas(piece if varying is None else _shortened(varying, piece), out)
+        size = codec.encode_deltas(piece if varying is None else shortened(varying, piece), out)
         chunks.append(compress(int(piece[0]), len(piece), out[:size].tobytes()))
     return chunks
 
@@ -55,8 +55,8 @@ def decode(first: int, data: bytes, count: int, varying: Varying | None = None) 
     return keys if varying is None else _lengthened(varying, first, keys)
 
 
-def _shortened(varying: Varying, keys: Keys) -> Keys:
-    """Return the compiled counterpart of `Varying.shorten`."""
+def shortened(varying: Varying, keys: Keys) -> Keys:
+    """Return the short forms of keys, in the same order."""
     (masks, shifts), (_, zeros, _), short = varying.stretches, varying.spread, np.empty_like(keys)
     codec.move_bits(keys, masks, shifts, zeros, np.uint64(0), short)
     return short
