@@ -57,28 +57,14 @@ FIXED = {".ver": ["DDDMP-2.0"], ".mode": ["A"], ".varinfo": ["4"]}
 
 @dataclass(frozen=True)
 class Diagrams:
-    """Diagrams that share nodes.
+    """Diagrams that share nodes."""
 
-    Attributes
-    ----------
-    roots:
-        By name: the number of the first node, negative for the complement.
-    variables:
-        Of how many variables they are functions.
-    variable:
-        ``variable[n]``: the variable of node n; 0 and 1 are no nodes but the leaf.
-    high, low:
-        ``high[n]``, ``low[n]``: the child of node n if its variable is 1, and if it is 0.
-    sha256:
-        The SHA-256 sum of the file.
-    """
-
-    roots: Mapping[str, int]
-    variables: int
-    variable: Numbers
-    high: Numbers
-    low: Numbers
-    sha256: str
+    roots: Mapping[str, int]  # by name: the number of the first node, negative for the complement
+    variables: int  # of how many they are functions
+    variable: Numbers  # variable[n]: the variable of node n; 0 and 1 are no nodes but the leaf
+    high: Numbers  # high[n]: the child of node n if its variable is 1
+    low: Numbers  # low[n]: and if it is 0
+    sha256: str  # the SHA-256 sum of the file
 
     def __len__(self) -> int:
         """Nodes, the leaf included."""

@@ -198,24 +198,13 @@ _OF_THREAD = _OfThread()
 
 @dataclass(frozen=True)
 class Contents:
-    """What the layers of a folder are.
+    """What the layers of a folder are."""
 
-    Attributes
-    ----------
-    game:
-        What is played.
-    kind:
-        ``states``, ``afterstates``, or ``all`` for the boards within limits, which have ranks and no keys.
-    lookahead:
-        Whether states that are won or lost within one move are left out.
-    objective:
-        Of the values; None for keys only.
-    """
-
-    game: Game
+    game: Game  # what is played
+    # ``states``, ``afterstates``, or ``all`` for the boards within limits, which have ranks and no keys.
     kind: str = "afterstates"
-    lookahead: bool = False
-    objective: Objective | None = None
+    lookahead: bool = False  # whether states that are won or lost within one move are left out
+    objective: Objective | None = None  # of the values; None for keys only
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -43,17 +43,12 @@ class LayerFolder(Closing):
 
     Layers that another process adds are found when they are asked for.
 
-    Attributes
-    ----------
-    records:
-        The record of each layer, by sum.
-
     Raises `WrongGameError` if the folder holds layers of other contents.
     """
 
     def __init__(self, folder: Path, contents: Contents) -> None:
         self.folder, self.contents = folder, contents
-        self.records: dict[int, Record] = {}
+        self.records: dict[int, Record] = {}  # of each layer, by sum
         self._places: dict[int, int] = {}  # where the record of each sum is in the index
         self._end = 0  # of the records that were read
         self._files: dict[str, LocalFile] = {}

@@ -53,32 +53,17 @@ class LeastValue(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """The contents of a table.
-
-    Attributes
-    ----------
-    game:
-        The game.
-    counts:
-        The total numbers of states, afterstates and so on.
-    objectives:
-        The objectives with values; ``starts[label]`` is the value of the start.
-    layers:
-        ``layers[label]``: the pages of the index of an objective's layers, with checksums.
-    thinned:
-        Which boards or values were left out; None for a full table.  See `least`.
-    space:
-        ``"reachable"``: the reachable afterstates, with keys; ``"all"``: all boards within
-        the limits, in the order of the perfect index, without keys.
-    """
+    """The contents of a table."""
 
     game: Game
-    counts: Mapping[str, int]
-    objectives: tuple[Objective, ...]
-    starts: Mapping[str, Value]
-    layers: Mapping[str, Pages]
-    thinned: Mapping[str, Any] | None = None
+    counts: Mapping[str, int]  # the total numbers of states, afterstates and so on
+    objectives: tuple[Objective, ...]  # those with values
+    starts: Mapping[str, Value]  # starts[label]: the value of the start
+    layers: Mapping[str, Pages]  # layers[label]: the pages of the index of its layers, with checksums
+    thinned: Mapping[str, Any] | None = None  # what was left out; None for a full table.  See `least`
     version: str = field(default_factory=program_version)
+    # ``"reachable"``: the reachable afterstates, with keys; ``"all"``: all boards within the limits, in the
+    # order of the perfect index, without keys.
     space: str = "reachable"
 
     def __repr__(self) -> str:

@@ -60,20 +60,13 @@ class Ranks:
     """Ranks of the boards of a game of at most the sum `largest`.
 
     Raises `UsageError` if there are too many boards of one sum.
-
-    Attributes
-    ----------
-    codes:
-        ``codes[i]``: the codes that cell i may hold, ascending: 0, exponents, and x.
-    half:
-        ``half[i][k]``: half of what ``codes[i][k]`` adds to the sum.
-    ways:
-        ``ways[i, s]``: the number of ways to fill the cells from i on with tiles of the sum 2 s.
     """
 
     def __init__(self, game: Game, largest: int) -> None:
         self.game = game
+        # codes[i]: the codes that cell i may hold, ascending: 0, exponents, and x.
         self.codes = [game.codes(cell) for cell in range(game.cells)]
+        # half[i][k]: half of what codes[i][k] adds to the sum.
         self.half = [[0 if game.is_x(code) else 1 << code >> 1 for code in codes] for codes in self.codes]
         most = min(sum(max(half) for half in self.half), largest // 2)
         ways = np.zeros(most + 1, dtype=np.float64)  # floats, so that nothing overflows before the check
@@ -88,6 +81,7 @@ class Ranks:
         # _below[i][k, s]: fillings of the cells from i on, of the sum 2 s, with one of the first k codes on
         # cell i.
         self._below = [table.astype(np.int64) for table in reversed(below)]
+        # ways[i, s]: the number of ways to fill the cells from i on with tiles of the sum 2 s.
         self.ways = np.stack([*(table[-1] for table in self._below), np.arange(most + 1) == 0])
 
     def of(self, keys: Array, total: int) -> Array:
@@ -108,16 +102,11 @@ class Ranks:
 
 @dataclass(frozen=True)
 class Scale:
-    """The cells of one layer: cell c, from 1 to `CELLS`, begins at ``low + (c - 1) step``.
-
-    Attributes
-    ----------
-    places:
-        ``places[x]``: the number of the cell of value x, with `HALVINGS` binary places behind the point.
-    """
+    """The cells of one layer: cell c, from 1 to `CELLS`, begins at ``low + (c - 1) step``."""
 
     low: float
     step: float
+    # places[x]: the number of the cell of value x, with `HALVINGS` binary places behind the point.
     places: npt.NDArray[np.int32]
 
     @classmethod
@@ -279,19 +268,14 @@ def _space(ranks: Ranks) -> page.Space:
 
 
 class PolicyWriter:
-    """Writes a policy into a folder, layer by layer, up to the sum `largest`.
-
-    Attributes
-    ----------
-    layers:
-        Of each layer, the sum, the number of blocks, `low` and `step` of its scale, and whether a start is in
-        it, which need not be what a slide leaves.
-    """
+    """Writes a policy into a folder, layer by layer, up to the sum `largest`."""
 
     def __init__(self, folder: Path, game: Game, largest: int) -> None:
         self._folder, self._ranks = folder, Ranks(game, largest)
         self._packer = Packer(self._ranks)
-        self.layers: list[tuple[int, int, float, float, bool]] = []
+        # Of each layer, the sum, the number of blocks, `low` and `step` of its scale, and whether a start is
+        # in it, which need not be what a slide leaves.
+        self._layers: list[tuple[int, int, float, float, bool]] = []
         self._corrections: list[tuple[int, int]] = []
         self._corrected: list[bytes] = []
         self._size = 0
@@ -312,7 +296,7 @@ class PolicyWriter:
             self._size += len(data)
             rank = int(self._ranks.of(keys[at : at + 1], total)[0])
             self._index.append(_ENTRY.pack(rank, len(data), zlib.crc32(data)))
-        self.layers.append((total, len(self._index) - begin, scale.low, scale.step, loose))
+        self._layers.append((total, len(self._index) - begin, scale.low, scale.step, loose))
 
     def correct(self, total: int, keys: Array, best: Array) -> None:
         """Add the states of a sum that are read wrongly: ascending keys, and which slides are best."""
@@ -338,7 +322,7 @@ class PolicyWriter:
         return {
             "codes": self._ranks.codes,
             "block": BLOCK,
-            "layers": self.layers,
+            "layers": self._layers,
             "corrections": self._corrections,
             "policy": {"name": name, "bytes": self._size + len(tail), "tail": len(tail), "check": check},
         }

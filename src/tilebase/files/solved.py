@@ -35,13 +35,6 @@ from tilebase.runtime.threads import map_in_threads
 class StoredValues:
     """Layers of values of the reachable afterstates under one objective.
 
-    Attributes
-    ----------
-    files:
-        The layers.
-    layers:
-        ``layers[s]``: the summary of the finished layer of sum s.
-
     With `release`, layers are given up while the game is solved; if `shared`, workers read them.  `before` is
     called with the sum of each layer and with `durable` before the journal says that it is solved.
 
@@ -72,6 +65,7 @@ class StoredValues:
             read_again=release or shared,
         )  # fmt: skip
         with understood(str(self._journal.path)):
+            # layers[s]: the summary of the finished layer of sum s.
             self.layers = {whole(line["sum"], "a sum"): LayerSummary.from_dict(line) for line in lines}
             self._checksums = {line["sum"]: text(line["file"], "a checksum") for line in lines}
         self.files.keep(self._checksums)

@@ -57,50 +57,26 @@ class Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class WinningManifest:
-    """What is in a winning set.
-
-    Attributes
-    ----------
-    game:
-        The game.
-    variant, player:
-        Who spawns, and whose winning set it is, as in `bdd.strategies.Rules`: a key of `MEANINGS`.
-    strategy:
-        How the boards are cut into layers: ``sum``, ``sweep`` or ``accumulative``.
-    strong:
-        Whether all boards were solved, and not only what the start needs.
-    corollary7:
-        Whether boards that break corollary 7 of Edixhoven were left out: see `possible`.
-    verdict:
-        Whether the player of the set wins from the start; None if the work stopped before that was known.
-    encoding, order:
-        The names of the codes and of the order of the variables.
-    codes:
-        ``codes[v]``: the bits of a cell that holds v, the most significant first.
-    variables:
-        The cell and the bit of each variable of states, from the top of the diagrams to the bottom.
-        Variable 2n of the file stands for ``variables[n]`` of a state, and 2n + 1 for that of an afterstate.
-    layers:
-        The layers that were solved.
-    nodes, size, sha256:
-        Nodes of the file of diagrams, its bytes, and its SHA-256 sum.
-    """
+    """What is in a winning set."""
 
     game: Game
-    variant: str
-    player: str
-    strategy: str
-    strong: bool
-    corollary7: bool
+    variant: str  # who spawns, as in `bdd.strategies.Rules`; with the player a key of `MEANINGS`
+    player: str  # whose winning set it is
+    strategy: str  # how the boards are cut into layers: ``sum``, ``sweep`` or ``accumulative``
+    strong: bool  # whether all boards were solved, and not only what the start needs
+    corollary7: bool  # whether boards that break corollary 7 of Edixhoven were left out: see `possible`
+    # Whether the player of the set wins from the start; None if the work stopped before that was known.
     verdict: bool | None
-    encoding: str
-    order: str
-    codes: Mapping[int, str]
+    encoding: str  # the name of the codes
+    order: str  # the name of the order of the variables
+    codes: Mapping[int, str]  # codes[v]: the bits of a cell that holds v, the most significant first
+    # The cell and the bit of each variable of states, from the top of the diagrams to the bottom.  Variable
+    # 2n of the file stands for variables[n] of a state, and 2n + 1 for that of an afterstate.
     variables: Sequence[tuple[int, int]]
-    layers: Sequence[Layer]
-    nodes: int
-    size: int
-    sha256: str
+    layers: Sequence[Layer]  # those that were solved
+    nodes: int  # of the file of diagrams
+    size: int  # its bytes
+    sha256: str  # its SHA-256 sum
     version: str = field(default_factory=program_version)
 
     @property
@@ -246,13 +222,7 @@ def _variables(values: Any, codes: Mapping[int, str], game: Game) -> list[tuple[
 
 
 class StoredSet:
-    """The diagrams of a winning set.  Safe to share between threads.
-
-    Attributes
-    ----------
-    manifest:
-        What is in the set.
-    """
+    """The diagrams of a winning set.  Safe to share between threads."""
 
     def __init__(self, location: Location, manifest: WinningManifest) -> None:
         self.location, self.manifest = location, manifest

@@ -57,52 +57,25 @@ class NoReadingError(BoardError):
 
 @dataclass(frozen=True)
 class Orientation:
-    """One rotation or mirror image of the shape.
+    """One rotation or mirror image of the shape."""
 
-    Attributes
-    ----------
-    name:
-        What is done with the given board, as ``rotated by 90 degrees clockwise``.
-    sources:
-        Cell i of the image is the cell ``sources[i]`` of the given board.
-    directions:
-        ``directions[d]``: the direction on the given board of the slide d of the image.
-    """
-
-    name: str
-    sources: Cells
-    directions: Mapping[str, str]
+    name: str  # what is done with the given board, as ``rotated by 90 degrees clockwise``
+    sources: Cells  # cell i of the image is the cell sources[i] of the given board
+    directions: Mapping[str, str]  # directions[d]: that on the given board of the slide d of the image
     image: Callable[[Sequence[int]], Cells] = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A real board as a board of a game.
+    """A real board as a board of a game."""
 
-    Attributes
-    ----------
-    orientation:
-        How the given board is rotated or mirrored.
-    large:
-        The cells of the large tiles, on the given board, ascending.
-    cells:
-        The board of the game, with x for the large tiles.
-    """
-
-    orientation: Orientation
-    large: Cells
-    cells: Cells
+    orientation: Orientation  # how the given board is rotated or mirrored
+    large: Cells  # the cells of the large tiles, on the given board, ascending
+    cells: Cells  # the board of the game, with x for the large tiles
 
 
 class LargeTiles:
     """The readings of real boards as boards of one game with movable x.
-
-    Attributes
-    ----------
-    least:
-        The exponent of the smallest tile that can stand for x.
-    most:
-        The largest exponent on boards of the game.
 
     Raises `NoReadingError` if the game has no x.
     """
@@ -112,6 +85,7 @@ class LargeTiles:
             raise NoReadingError(f"{game} has no x: probe its boards as they are", NO_X)
         self.game = game
         self.count = len(game.unmergeable)
+        # The largest exponent on boards of the game, and that of the smallest tile that can stand for x.
         self.most = min(max(game.bounds.allowed), max(game.tops), game.bounds.code)
         self.least = _least(game)
         self.orientations = _orientations(game)

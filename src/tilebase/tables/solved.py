@@ -29,21 +29,11 @@ WINNING = "won"
 
 
 class Solved(Closing):
-    """A solved game that can be asked: a table, a winning set or a certificate.
+    """A solved game that can be asked: a table, a winning set or a certificate."""
 
-    Attributes
-    ----------
-    kind:
-        Which of these it is, in words.
-    name:
-        The name of its folder or file.
-    game:
-        The game that was solved.
-    """
-
-    kind: ClassVar[str]
-    name: str
-    game: Game
+    kind: ClassVar[str]  # which of these it is, in words
+    name: str  # of its folder or file
+    game: Game  # that was solved
 
     def __deepcopy__(self, _memo: Any) -> Self:
         return self  # nothing changes it, and threads may share it
@@ -111,20 +101,11 @@ class Verdicts(Solved):
     """What says whether one side wins, and has no objectives.
 
     ``len`` is the number of its `states`; above 2^63 - 1, Python raises `OverflowError` instead.
-
-    Attributes
-    ----------
-    states:
-        How many states it lists.
-    value:
-        Whether the side wins from the start.
-    text:
-        What a value means, in words.
     """
 
-    states: int
-    value: Exact | Unknown
-    text: str
+    states: int  # how many it lists
+    value: Exact | Unknown  # whether the side wins from the start
+    text: str  # what a value means, in words
 
     def __len__(self) -> int:
         return self.states

@@ -27,21 +27,12 @@ from tilebase.tables.solved import Verdicts, opened_again
 
 @dataclass(frozen=True)
 class Fillings:
-    """The boards that hold a pattern, with the player to move.
+    """The boards that hold a pattern, with the player to move."""
 
-    Attributes
-    ----------
-    boards, won:
-        How many there are, and how many of them are in the set.
-    lost:
-        One that is not in the set; None if all are.
-    least:
-        The least sum of these boards, if the set was not computed to the sum of the pattern; else None.
-    """
-
-    boards: int
-    won: int
-    lost: Cells | None
+    boards: int  # how many there are
+    won: int  # how many of them are in the set
+    lost: Cells | None  # one that is not in the set; None if all are
+    # The least sum of these boards, if the set was not computed to the sum of the pattern.
     least: int | None = None
 
 
