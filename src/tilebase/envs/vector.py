@@ -13,14 +13,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from tilebase.arrays import Flags
-from tilebase.envs.single import (
-    Described,
-    Illegal,
-    Observation,
-    Shown,
-    checked_options,
-    demand_allowed,
-)
+from tilebase.envs.single import Described, Illegal, Observation, Shown, checked_options, demand_allowed
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.simulator import State

@@ -17,13 +17,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from tilebase.errors import (
-    MissingLayerError,
-    RefusedError,
-    StorageError,
-    UsageError,
-    WrongGameError,
-)
+from tilebase.errors import MissingLayerError, RefusedError, StorageError, UsageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.run import check_query, delete_run, read_query
 from tilebase.game.game import Game

@@ -11,15 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tilebase.check import (
-    LONGEST_HEADER,
-    Rules,
-    X,
-    open_lines,
-    read_board,
-    read_header,
-    read_layers,
-)
+from tilebase.check import LONGEST_HEADER, Rules, X, open_lines, read_board, read_header, read_layers
 from tilebase.errors import (
     BoardError,
     CorruptError,

@@ -28,15 +28,7 @@ from itertools import combinations
 
 from tilebase.errors import BoardError
 from tilebase.game.game import Cells, Game
-from tilebase.game.notation import (
-    X_TILE,
-    as_typed,
-    cell_text,
-    count_of,
-    read_cells,
-    tile_text,
-    written,
-)
+from tilebase.game.notation import X_TILE, as_typed, cell_text, count_of, read_cells, tile_text, written
 from tilebase.game.symmetry import permuter, symmetries
 from tilebase.runtime.documents import shown
 

@@ -42,13 +42,7 @@ from tilebase.objectives.results import Solution, StartValues
 from tilebase.runtime.documents import mapping, text, to_json, understood, whole
 from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import Allowance, Use
-from tilebase.runtime.storage import (
-    FileLock,
-    make_folder,
-    part_path,
-    refuse_link,
-    storage_errors,
-)
+from tilebase.runtime.storage import FileLock, make_folder, part_path, refuse_link, storage_errors
 from tilebase.tables.probe import Table, afterstate_counts, local_folder, open_table
 
 JOURNAL, WORK = "above.jsonl", "work"
