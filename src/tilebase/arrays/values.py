@@ -23,7 +23,6 @@ from tilebase.tables.probe import Table, open_table
 
 SHARE = 1 << 14
 """Boards of one sum that a thread looks up at a time."""
-NO_GAINS = np.zeros((0, 0), dtype=np.int32)
 
 
 class Probed(NamedTuple):
@@ -116,7 +115,7 @@ class TableArrays:
         self.table, self.game, self._threads = table, table.game, check_threads(threads)
         self.objective = table.objective(objective)
         self.boards = GameArrays(table.game)
-        self._reader = LayerReader(table.name, table.game, table.layers, (self.objective,))
+        self._reader = LayerReader(table.name, table.game, table.layers, self.objective)
         self._layers = Recent(LAYER_BYTES, _layer_bytes)
         chosen = self.objective
         self._returns = returns
@@ -192,7 +191,7 @@ class TableArrays:
         keys = np.where(won, np.uint64(0), packed)
         found = np.full(keys.size, np.nan)
         for total, rows, at in self._find(keys.ravel()):
-            found[rows] = self.objective.told(self._layer(total).values[0][FIRST:][at])
+            found[rows] = self.objective.told(self._layer(total).values[FIRST:][at])
         found[won.ravel()] = np.nan
         return found.reshape(keys.shape)
 
@@ -236,7 +235,7 @@ class TableArrays:
             for begin in range(0, len(keys), most or len(keys) or 1):
                 part = slice(begin, begin + (most or len(keys)))
                 if kind == "afterstates":
-                    values = self.objective.told(self._layer(total).values[0][FIRST:][part])
+                    values = self.objective.told(self._layer(total).values[FIRST:][part])
                     yield LayerArrays(total, keys[part], values, none, flags, flags, none.astype(np.uint64))
                 else:
                     here = keys[part]
@@ -336,9 +335,8 @@ class TableArrays:
         layer = self._layer(total)
         links = layer.link_unchecked(states)
         rate_slides(
-            states, links.slots, links.afters, links.gains.get(objective.merge, NO_GAINS), layer.keys,
-            layer.values[0], self._worth, self._ends, self.boards.rules.bits, self.boards.rules.unmergeable,
-            rows, *found,
+            states, links.slots, links.afters, links.gains, layer.keys, layer.values, self._worth,
+            self._ends, self.boards.rules.bits, self.boards.rules.unmergeable, rows, *found,
         )  # fmt: skip
         after: Keys = np.where(links.slots == WON, np.uint64(0), links.afters).T
         return after
@@ -360,5 +358,4 @@ class TableArrays:
 
 
 def _layer_bytes(layer: ReadLayer) -> int:
-    arrays = (*layer.values, layer.keys, *layer.directory)
-    return sum(int(array.nbytes) for array in arrays)
+    return sum(int(array.nbytes) for array in (layer.values, layer.keys, *layer.directory))

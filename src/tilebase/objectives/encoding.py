@@ -6,7 +6,7 @@ A *backup* says how the value of a board follows from those after it.  `_kernels
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,9 +38,9 @@ def sentinels(game: Game, objective: Objective) -> tuple[float, float]:
     return (-np.inf if objective.merge else float(objective.lost - objective.slide)), 0.0
 
 
-def slide_gains(objective: Objective, merges: Mapping[str, Array]) -> Array | int:
-    """Return what slides add, if their merges add ``merges[merge]`` under each `Objective.merge`."""
-    return merges[objective.merge] + objective.slide if objective.merge else objective.slide
+def slide_gains(objective: Objective, merges: Array) -> Array | int:
+    """Return what slides add, if their merges add `merges` under `Objective.merge`."""
+    return merges + objective.slide if objective.merge else objective.slide
 
 
 def end_values(objective: Objective, tops: Array) -> Array:

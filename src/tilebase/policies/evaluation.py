@@ -18,7 +18,6 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
@@ -362,7 +361,7 @@ def _fold(game: Game, objective: Objective, policy: Table | str, asked: ArrayPol
         return PolicyFold(game, objective, guide_merge="tile" * (policy == "greedy"))
     afterstate_counts(policy)  # its files are compared with its manifest
     by = policy.plays_by(asked.by)
-    values = partial(LayerReader(policy.name, game, policy.layers, (by,)).values, by)
+    values = LayerReader(policy.name, game, policy.layers, by).values
     return PolicyFold(game, objective, guide=values, guide_merge=by.merge, slack=policy.slack(by))
 
 

@@ -252,7 +252,7 @@ def _mean(objective: str | Objective, discount: Any) -> Objective:
 class _Keys(LayerReader):
     """The boards of a run, with no values yet."""
 
-    def values(self, _objective: Objective, _total: int) -> Array:
+    def values(self, _total: int) -> Array:
         """Return no values."""
         return np.zeros(0)
 
@@ -264,7 +264,7 @@ class _Pass:
         self.game = game = boards.contents.game
         self.objective, self.play = objective, play
         self._rows = 2 if play in ("fastest", "undo") else 1
-        self._reader = _Keys(str(boards.folder), game, {objective.label: boards}, (objective,))
+        self._reader = _Keys(str(boards.folder), game, {objective.label: boards}, objective)
         self._sums = boards.sums()
         self._most = max([*self._sums, *(game.sum(board) for board, _ in game.starts())])
         self._most += (1 << max(game.spawn_exponents)) + (2 if play == "undo" else 0)
@@ -364,8 +364,8 @@ class _Pass:
         worths = np.concatenate([front, values], axis=1)[:, links.slots]
         for k in range(len(links.slots)):
             gains = np.full(len(states), self.objective.slide, dtype=object)
-            if merge := self.objective.merge:
-                gains = gains + _whole(links.gains[merge][k // 2])
+            if self.objective.merge:
+                gains = gains + _whole(links.gains[k // 2])
             worths[0, k] += gains * one
             if self.play == "undo":
                 worths[1, k] += gains * one

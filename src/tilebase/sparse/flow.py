@@ -98,7 +98,7 @@ def ratings(objective: Objective, layer: ReadLayer, links: Links) -> Array:
 
     -inf if the slide is not allowed, or if the layer does not hold the board after it (`MISSING`).
     """
-    q: Array = layer.values[0][links.slots]
+    q: Array = layer.values[links.slots]
     if objective.merge or objective.slide:
         added = slide_gains(objective, links.gains)
         q = q + (np.repeat(added, 2, axis=0) if objective.merge else added)

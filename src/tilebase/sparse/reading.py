@@ -35,7 +35,7 @@ class Links(NamedTuple):
     """For states of one layer, the afterstates that each slide leads to."""
 
     slots: Array  # slots[k, x]: position of the afterstate that slide k makes of state x
-    gains: dict[str, Array]  # gains[merge][a, x]: what merges along axis a add under `Objective.merge`
+    gains: Array  # gains[a, x]: what merges along axis a add; without axes if they add nothing
     afters: Array  # afters[k, x]: the canonical afterstate
 
 
@@ -49,7 +49,7 @@ class ReadLayer:
         self._ranking = indexed.ranking
         self.directory = new_directory(indexed.size)
         self.keys = reader.keys(total)
-        self.values = [reader.values(objective, total) for objective in reader.objectives]
+        self.values = reader.values(total)
         if len(self.keys):
             join(self.directory, enter(self.directory, indexed.checked_rank(self.keys), FIRST))
 
@@ -82,7 +82,7 @@ class ReadLayer:
         reader, axes, n = self._reader, len(self._reader.game.shape), len(states)
         links = arguments.Links(
             np.empty((2 * axes, n), dtype=np.uint32),
-            np.empty((len(reader.merges), axes, n), dtype=np.int32),
+            np.empty((len(reader.potentials), axes, n), dtype=np.int32),
             np.zeros((2 * axes, n), dtype=np.uint64),  # what no slide makes is 0
         )
         with reader.scratch.one() as scratch:
@@ -90,28 +90,22 @@ class ReadLayer:
                 states, reader.compiled.rules, self._ranking, self.directory, reader.potentials,
                 scratch, links,
             )  # fmt: skip
-        return Links(links.slots, dict(zip(reader.merges, links.gains, strict=True)), links.afters), sound
+        gains = links.gains.reshape(len(reader.potentials) * axes, n)
+        return Links(links.slots, gains, links.afters), sound
 
 
 class LayerReader:
-    """The layers of a run or table, one by one.
+    """The layers of a run or table with the values of one objective, one by one.
 
-    ``layers[label]`` are those of an objective.  Links have the gains of the objectives.
+    ``layers[label]`` are those of an objective; all have the same boards.
     """
 
-    def __init__(
-        self,
-        name: str,
-        game: Game,
-        layers: Mapping[str, Layers],
-        objectives: tuple[Objective, ...],
-    ) -> None:
-        self.name, self.game, self.layers, self.objectives = name, game, layers, objectives
+    def __init__(self, name: str, game: Game, layers: Mapping[str, Layers], objective: Objective) -> None:
+        self.name, self.game, self.layers, self.objective = name, game, layers, objective
         self.compiled = CompiledGame(game)
         self.check = BoardCheck(game)
         self.game_index = GameIndex(game)
-        self.merges = tuple({one.merge for one in objectives} - {""})
-        self.potentials = word_potentials(game, self.merges)
+        self.potentials = word_potentials(game, (objective.merge,) if objective.merge else ())
         # To make one takes as long as to link a thousand states.
         self.scratch = Spares(make=lambda: packed(arguments.Scratch.of(2 * BATCH + 2)))
 
@@ -131,9 +125,9 @@ class LayerReader:
         self.check.demand(keys, total, layer.name)
         return keys
 
-    def values(self, objective: Objective, total: int) -> Array:
+    def values(self, total: int) -> Array:
         """Return the values of one layer as floats, sentinels first."""
-        found = [np.zeros(FIRST)]
+        objective, found = self.objective, [np.zeros(FIRST)]
         found[0][[NONE, WON]] = sentinels(self.game, objective)
         layer, first = (self._find(label, total) for label in (objective.label, next(iter(self.layers))))
         if layer is not None:

@@ -120,7 +120,7 @@ def _write(
     stores: Mapping[str, LayerStore],
     sizes: dict[int, int],
 ) -> dict[str, Any]:
-    reader = LayerReader(table.name, table.game, table.layers, (objective,))
+    reader = LayerReader(table.name, table.game, table.layers, objective)
     # Probabilities to visit a state in any way, and only through kept states.
     flow, least = Walk(reader.compiled).begin(2), above * (1 - ROUNDING)
     states = visited = kept = 0

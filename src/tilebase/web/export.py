@@ -144,7 +144,7 @@ def export_page(
     if objective is None:
         chosen = opened.loss_beside(chosen) or chosen
     reachable_folder(opened)
-    reader = LayerReader(opened.name, opened.game, opened.layers, (chosen,))
+    reader = LayerReader(opened.name, opened.game, opened.layers, chosen)
     _check_size(opened, afterstate_counts(opened), anyway)
     target = Path(output)
     refused = WrongGameError(f"{target} is not an exported page: choose a new folder")
@@ -245,7 +245,7 @@ def _judge(table: Table, layer: ReadLayer, objective: Objective, states: Array) 
 
 def _add(writer: PolicyWriter, layer: ReadLayer, objective: Objective, states: _States) -> None:
     """Write the values of a layer, and the best slides of the states that a reader would not find."""
-    values = layer.values[0].copy()
+    values = layer.values.copy()
     values[:FIRST] = values[WON]
     scale = Scale.of(objective, values)
     links, known = states.links, states.known
