@@ -274,8 +274,7 @@ class TableArrays:
     # -- how it is done ------------------------------------------------------------------------
 
     def _layer(self, total: int) -> ReadLayer:
-        found: ReadLayer = self._layers.get(total, self._reader.layer, total)
-        return found
+        return self._layers.get(total, self._reader.layer, total)
 
     def _check_known(self, keys: Keys, found: Probed) -> None:
         if not found.known.all():
@@ -338,8 +337,7 @@ class TableArrays:
             states, links.slots, links.afters, links.gains, layer.keys, layer.values, self._worth,
             self._ends, self.boards.rules.bits, self.boards.rules.unmergeable, rows, *found,
         )  # fmt: skip
-        after: Keys = np.where(links.slots == WON, np.uint64(0), links.afters).T
-        return after
+        return np.where(links.slots == WON, np.uint64(0), links.afters).T
 
     @cached_property
     def _starts(self) -> dict[int, Keys]:

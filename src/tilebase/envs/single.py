@@ -224,8 +224,7 @@ class GameEnv(Described, gymnasium.Env[Any, Any]):
 
     def action_masks(self) -> Flags:
         """``bool[A]``: which actions are allowed, as maskable policies ask."""
-        masks: Flags = self.games.allowed[0].copy()
-        return masks
+        return self.games.allowed[0].copy()
 
     def _seen(self) -> tuple[Observation, dict[str, Any]]:
         """Return the observation and the info of the board."""

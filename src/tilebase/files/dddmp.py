@@ -92,8 +92,7 @@ class Diagrams:
         nodes = abs(refs)
         child = (self.high if bit else self.low)[nodes]
         here = (nodes > 1) & (self.variable[nodes] == variable)
-        found: Numbers = np.where(here, np.sign(refs) * child, refs)
-        return found
+        return np.where(here, np.sign(refs) * child, refs)
 
 
 def read_dddmp(source: Source) -> Diagrams:

@@ -326,11 +326,9 @@ class StoredSet:
         if strategy == "accumulative":
             return np.zeros(len(boards), dtype=np.int64)
         if strategy == "sum":
-            parts: npt.NDArray[Any] = np.where(tiles, 1 << tiles.astype(np.int64), 0).sum(axis=1)
-            return parts
+            return np.where(tiles, 1 << tiles.astype(np.int64), 0).sum(axis=1)
         most = tiles.max(axis=1, keepdims=True)
-        counted: npt.NDArray[Any] = most[:, 0].astype(np.int64) * MOST_WIDTH + (tiles == most).sum(axis=1)
-        return counted
+        return most[:, 0].astype(np.int64) * MOST_WIDTH + (tiles == most).sum(axis=1)
 
     def _bits(self, boards: npt.NDArray[Any], *, after: bool) -> npt.NDArray[np.uint8]:
         """Return the variables of some boards, uint8[board, variable]."""

@@ -155,8 +155,7 @@ def _at_least(objective: Objective, bound: float) -> Callable[[int, Columns], np
     """Return what chooses the boards of a chunk for `write_subset`."""
 
     def choose(_: int, columns: Columns) -> npt.NDArray[Any]:
-        chosen: npt.NDArray[Any] = as_floats(objective, columns[objective.label]) >= bound
-        return chosen
+        return as_floats(objective, columns[objective.label]) >= bound
 
     return choose
 

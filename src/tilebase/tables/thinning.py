@@ -155,7 +155,6 @@ def _write_layer(table: Table, stores: Mapping[str, LayerStore], total: int, slo
 
     def choose(first: int, columns: Columns) -> Array:
         begin, end = np.searchsorted(positions, (first, first + len(columns[KEYS])))
-        chosen: Array = positions[begin:end] - first
-        return chosen
+        return positions[begin:end] - first
 
     return write_subset(table.layers, stores, total, choose)
