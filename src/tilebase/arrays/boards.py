@@ -121,8 +121,12 @@ class GameArrays:
         given, encoding = self._read(boards, encoding, played=won is not None)
         given = self._whole_numbers(given)
         if encoding == "keys":
-            keys = given.ravel().astype(np.uint64)
-            self._check_keys(keys, won)
+            keys, bits = given.ravel().astype(np.uint64), self.game.bits * self.game.cells
+            if bits < 64 and (long := keys >> np.uint64(bits) != 0).any():
+                raise UsageError(
+                    f"key {int(long.argmax())} is not a board of {self.game}: it has too many bits"
+                )
+            self._packed(self._cells(keys), won=won)  # checks them
             return keys.reshape(given.shape)
         if encoding == "one-hot":
             given = self._exponents(given)
@@ -133,12 +137,6 @@ class GameArrays:
         else:
             exponents = _as_bytes(rows)
         return self._packed(exponents, rows, won).reshape(batch)
-
-    def _check_keys(self, keys: Keys, won: list[Flags] | None) -> None:
-        bits = self.game.bits * self.game.cells
-        if bits < 64 and (long := keys >> np.uint64(bits) != 0).any():
-            raise UsageError(f"key {int(long.argmax())} is not a board of {self.game}: it has too many bits")
-        self._packed(self._cells(keys), won=won)
 
     def unpack(self, keys: npt.ArrayLike, *, encoding: Literal["exponents", "tiles"] = "exponents") -> Any:
         """Return boards: exponents ``uint8[*batch, *shape]``, or tiles ``int64[*batch, *shape]``."""

@@ -116,7 +116,9 @@ class TableArrays:
         self.objective = table.objective(objective)
         self.boards = GameArrays(table.game)
         self._reader = LayerReader(table.name, table.game, table.layers, self.objective)
-        self._layers = Recent(LAYER_BYTES, _layer_bytes)
+        self._layers = Recent(
+            LAYER_BYTES, lambda layer: sum(a.nbytes for a in (layer.values, layer.keys, *layer.directory))
+        )
         chosen = self.objective
         self._returns = returns
         self._worth = np.array([chosen.slide, table.slack(chosen), chosen.discount], dtype=np.float64)
@@ -353,7 +355,3 @@ class TableArrays:
             if before in self.layer_sizes and not self.game.ended(before):
                 made.append(self._reader.spawns(self._layer(before).keys, exponent)[0])
         return distinct(self._reader.compiled.canonical(np.concatenate(made)))
-
-
-def _layer_bytes(layer: ReadLayer) -> int:
-    return sum(int(array.nbytes) for array in (layer.values, layer.keys, *layer.directory))

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
@@ -268,28 +269,24 @@ def evaluate(
             local_folder(found)
         admit(expected_cost(opened, found, allowed, games), allowed, lambda _: FEWER)
     asked = asked_policy(found, opened.game, policy, objective)
+    result = partial(Evaluation, opened.game, asked.name, chosen, plays_by=asked.by)
     if games is not None:
         paid, wins = sample_games(asked, chosen, games, allowed, seed=seed)
-        return Evaluation(
-            opened.game, asked.name, chosen, chosen.told(float(paid.mean())), start, games=games, wins=wins,
-            error=standard_error(paid), plays_by=asked.by,
-        )  # fmt: skip
+        mean, error = chosen.told(float(paid.mean())), standard_error(paid)
+        return result(mean, start, games=games, wins=wins, error=error)
     if symmetry is not None:
         judged = judge(
             opened, asked, objective=chosen.label, symmetry=symmetry, returns=returns,
             **vars(_counting(allowed, states)),
         )  # fmt: skip
-        return Evaluation(
-            opened.game, asked.name, chosen, judged.value, judged.start, judged.states,
-            rounding=judged.rounding, judged=judged, value_rounding=judged.rounding, plays_by=asked.by,
-        )  # fmt: skip
+        error = judged.rounding
+        return result(
+            judged.value, judged.start, judged.states, rounding=error, judged=judged, value_rounding=error
+        )
     exact = Objective(chosen.name, "float64", chosen.discount)  # the table's may have another type
     value = _evaluate_fold(opened, exact, asked, _fold(opened.game, exact, found, asked), allowed)
     rounding, own = _roundings(opened, chosen, exact, value)
-    return Evaluation(
-        opened.game, asked.name, chosen, value, start, rounding=rounding, value_rounding=own,
-        plays_by=asked.by,
-    )  # fmt: skip
+    return result(value, start, rounding=rounding, value_rounding=own)
 
 
 def usual_symmetry(found: Any, *, returns: bool = False) -> Symmetry | None:

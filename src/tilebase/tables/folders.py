@@ -225,13 +225,11 @@ def holds_tables(location: Path | str) -> bool:
     return path.is_dir() and not (path / places.TABLE).exists() and any(tables)
 
 
-def table_folders(path: Path) -> list[Path]:
-    """Return the subfolders of a folder that hold tables, up to three levels deep, in alphabetical order."""
-    return [subfolder for subfolder, problem in subfolders(path) if not problem]
-
-
 def subfolders(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the subfolders with a manifest, and an empty text; or one that cannot be read, and why."""
+    """Yield the subfolders with a manifest, and an empty text; or one that cannot be read, and why.
+
+    They are up to three levels deep, and in alphabetical order on each.
+    """
     waiting, seen = [(folder, 0)], 0
     while waiting:
         subfolder, depth = waiting.pop(0)

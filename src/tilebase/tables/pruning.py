@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 import numpy.typing as npt
 
@@ -34,6 +34,7 @@ from tilebase.files.keys import Columns, write_subset
 from tilebase.files.manifest import LEAST, Manifest
 from tilebase.files.run import Journal, delete_run
 from tilebase.files.solved import StoredValues
+from tilebase.files.source import Closing
 from tilebase.files.store import LayerStore
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats
@@ -111,20 +112,14 @@ def prune(
 ) -> Pruned:
     """Write the boards of a table that are worth at least a bound, with all their values.
 
+    Parameters are those of `tilebase.thin`, but for these.
+
     Parameters
     ----------
-    table:
-        A whole table in a folder on this machine.
-    output:
-        A new folder, or one in which an earlier call was stopped.  If an earlier call was finished, the
-        folder is not changed.
     above:
         Afterstates of this value or more are kept; above 0 and at most 1.
     objective:
-        The objective of this value, one whose values are from 0 to 1; None for the first.  The values of all
-        objectives are kept.
-    use:
-        The keywords of `Use`; one thread does the work.
+        The objective of this value, one whose values are from 0 to 1; None for the first.
 
     Raises
     ------
@@ -163,7 +158,7 @@ def _at_least(objective: Objective, bound: float) -> Callable[[int, Columns], np
 # -- while a game is solved ------------------------------------------------------------------------
 
 
-class Pruning:
+class Pruning(Closing):
     """The folder of a table that is pruned while it is solved.  The run in `work` holds the lock.
 
     Raises `UsageError` as `prune`, `WrongGameError` if the folder holds other files.
@@ -264,10 +259,8 @@ class Pruning:
         )  # fmt: skip
         write_manifest(self.target, manifest, self._stores)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the files."""
         self._journal.close()
         for store in self._stores.values():
             store.close()

@@ -133,17 +133,12 @@ class WinningSet(Verdicts):
         return self.probe_after(board).value == Exact(True)
 
     def probe(self, board: Any, objective: str | None = None) -> Answer:
-        """Return whether the side wins from a state, and after each of its slides.
-
-        Parameters
-        ----------
-        board:
-            A `Board`, text in any form, a packed key, or an array of tiles: see `Board.read`.
-        objective:
-            None: a winning set has no objectives.
+        """Return whether the side wins from a state (as `Board.read` reads it), and after each of its slides.
 
         Raises
         ------
+        UsageError
+            If an objective is named: a winning set has none.
         BoardError
             If this is not a board of the game.
         MissingBoardError

@@ -28,7 +28,7 @@ from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import Use
 from tilebase.runtime.threads import Recent, in_background
-from tilebase.tables.folders import holds_tables, table_folders
+from tilebase.tables.folders import holds_tables, subfolders
 from tilebase.tables.probe import Table, open_solved
 from tilebase.tables.solved import Solved
 
@@ -361,8 +361,9 @@ def _named(location: Path | str) -> Iterator[tuple[str, str]]:
 
 def _tables_of(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield names and locations of the tables in the subfolders of a folder."""
-    for subfolder in table_folders(folder):
-        yield subfolder.relative_to(folder).as_posix().replace("/", "-"), str(subfolder)
+    for subfolder, problem in subfolders(folder):
+        if not problem:
+            yield subfolder.relative_to(folder).as_posix().replace("/", "-"), str(subfolder)
 
 
 def _free(name: str, taken: dict[str, Any]) -> str:
