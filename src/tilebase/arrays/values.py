@@ -323,16 +323,12 @@ class TableArrays:
 
     def _look_up(self, total: int, states: Keys, rows: npt.NDArray[np.int64], found: Probed) -> Keys:
         """Write what the engine holds of states of one sum to these rows; return `LayerArrays.after`."""
-        game, objective = self.game, self.objective
-        none = np.zeros((len(states), len(self.boards.actions)), dtype=np.uint64)
-        if game.reached(total):  # by the goal sum: won as they are
-            found.value[rows], found.known[rows] = sentinels(game, objective)[1], True
-            found.q[rows], found.allowed[rows], found.best[rows] = np.nan, False, False
-            return none
-        if total == 0 and not game.empty_is_state:
-            found.value[rows], found.q[rows] = np.nan, np.nan
-            found.known[rows], found.allowed[rows], found.best[rows] = False, False, False
-            return none
+        game, won = self.game, self.game.reached(total)  # by the goal sum: won as they are
+        if won or (total == 0 and not game.empty_is_state):
+            found.value[rows] = sentinels(game, self.objective)[1] if won else np.nan
+            found.q[rows], found.known[rows] = np.nan, won
+            found.allowed[rows], found.best[rows] = False, False
+            return np.zeros((len(states), len(self.boards.actions)), dtype=np.uint64)
         layer = self._layer(total)
         links = layer.link_unchecked(states)
         rate_slides(

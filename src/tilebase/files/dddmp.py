@@ -113,7 +113,8 @@ def read_dddmp(source: Source) -> Diagrams:
             digest.update(piece)
             arrays.add(piece)
         digest.update(END)
-        arrays.finish()
+        if arrays.known - 1 != header.nodes:
+            raise ValueError(f"it has {arrays.known - 1} nodes, but its header says {header.nodes}")
         variable = header.support[arrays.variable]
         return Diagrams(header.roots, header.variables, variable, arrays.high, arrays.low, digest.hexdigest())
 
@@ -184,16 +185,16 @@ class _Nodes:
         self.variable = np.empty(count, dtype=np.uint16)
         self.high, self.low = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int32)
         self.variable[:2], self.high[:2], self.low[:2] = self._leaf, 1, 1
-        self._known = 1  # numbers that are taken; 0 stands for no node
+        self.known = 1  # numbers that are taken; 0 stands for no node
 
     def add(self, piece: bytes) -> None:
         """The nodes of some whole lines."""
-        if self._known == 1:
+        if self.known == 1:
             if not piece.startswith(LEAF):
                 raise ValueError("its first node is not the leaf")
-            piece, self._known = piece[len(LEAF) :], 2
+            piece, self.known = piece[len(LEAF) :], 2
         number, variable, high, low = read_numbers(piece, 4).T
-        first, last = self._known, self._known + len(number)
+        first, last = self.known, self.known + len(number)
         if last > len(self.variable) or (number != np.arange(first, last)).any():
             raise ValueError("its nodes are not numbered one by one")
         if (variable < 0).any() or (variable >= self._leaf).any():
@@ -206,12 +207,7 @@ class _Nodes:
         for child in (abs(high), abs(low)):
             if (self.variable[child] <= variable).any():
                 raise ValueError("the variable of a child is not after that of its parent")
-        self._known = last
-
-    def finish(self) -> None:
-        """Check that all nodes were there."""
-        if self._known != len(self.variable):
-            raise ValueError(f"it has {self._known - 1} nodes, but its header says {len(self.variable) - 1}")
+        self.known = last
 
 
 def read_numbers(data: bytes, columns: int) -> Numbers:

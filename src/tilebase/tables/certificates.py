@@ -58,20 +58,14 @@ class Certificate(Verdicts):
     kind = "certificate"
     text = MEANING
 
-    def __init__(
-        self,
-        path: Path,
-        game: Game,
-        *,
-        forced: bool,
-        starts: Sequence[Cells],
-        rules: Rules,
-        spawns: dict[Cells, int],
-    ) -> None:
-        self.path, self.name, self.game, self.forced = path, path.name, game, forced
-        self.value, self.claim = Exact(forced), "forced" if forced else "not forced"
-        self.states, self._rules, self._spawns = len(spawns), rules, spawns
-        self.starts = tuple(Board(game, cells) for cells in starts) or tuple(self._begun())
+    def __init__(self, path: Path, header: dict[str, Any], rules: Rules, spawns: dict[Cells, int]) -> None:
+        """`header` and `rules` are those that `check.read_header` returns, `spawns` what is listed."""
+        self.path, self.name, self.game = path, path.name, _game(header)
+        self.claim, self.forced = header["claim"], header["claim"] == "forced"
+        self.value, self.states = Exact(self.forced), len(spawns)
+        self._rules, self._spawns = rules, spawns
+        starts = (tuple(self.game.x if e == X else e for e in read_board(word)) for word in header["starts"])
+        self.starts = tuple(Board(self.game, cells) for cells in starts) or tuple(self._begun())
 
     def __repr__(self) -> str:
         return f"<Certificate {self.path.name} of {self.game}: {self.claim}, {self.states:,} boards>"
@@ -185,29 +179,20 @@ def open_certificate(path: Path | str) -> Certificate:
     path = Path(path)
     try:
         with path.open("rb") as file:
-            return _read(path, file)
+            lines = open_lines(file)
+            header, rules = read_header(lines.readline(LONGEST_HEADER).decode())
+            if header["boards"] > MOST_BOARDS:
+                raise CorruptError(
+                    f"{path.name} lists {header['boards']:,} boards; at most {MOST_BOARDS:,} are read"
+                )
+            layers = read_layers(lines, rules, header["boards"])
+            spawns = dict(itertools.chain.from_iterable(layer.items() for layer in layers))
+            return Certificate(path, header, rules, spawns)
     except FileNotFoundError as error:
         raise MissingLayerError(f"{path} not found: name the file of a certificate") from error
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror}") from error
-
-
-def _read(path: Path, file: Any) -> Certificate:
-    try:
-        lines = open_lines(file)
-        header, rules = read_header(lines.readline(LONGEST_HEADER).decode())
-        if header["boards"] > MOST_BOARDS:
-            raise CorruptError(
-                f"{path.name} lists {header['boards']:,} boards; at most {MOST_BOARDS:,} are read"
-            )
-        layers = read_layers(lines, rules, header["boards"])
-        spawns = dict(itertools.chain.from_iterable(layer.items() for layer in layers))
-        game = _game(header)
-        starts = [tuple(game.x if e == X else e for e in read_board(word)) for word in header["starts"]]
-        return Certificate(
-            path, game, forced=header["claim"] == "forced", starts=starts, rules=rules, spawns=spawns
-        )
-    except (CorruptError, OSError):
+    except CorruptError:
         raise
     except Exception as error:  # a hostile file may raise anything; whatever it is, the file is refused
         raise CorruptError(f"{path.name} is not a certificate, or it is damaged") from error
