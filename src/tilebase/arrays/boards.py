@@ -104,21 +104,19 @@ class GameArrays:
             If the array has another shape or numbers that are not whole, or a cell holds what the game
             does not allow there.  The message names the first such board.
         """
-        return self._pack(boards, encoding, None)
+        return self._pack(boards, encoding, played=False)[0]
 
     def pack_played(self, boards: Any, *, encoding: Encoding = "exponents") -> tuple[Keys, Flags]:
         """As `pack`, but a board may be won by its largest tile: return keys, and which boards are won.
 
         The key of such a board means nothing.
         """
-        won: list[Flags] = []
-        keys = self._pack(boards, encoding, won)
-        return keys, won[0].reshape(keys.shape) if won else np.zeros(keys.shape, dtype=np.bool_)
+        return self._pack(boards, encoding, played=True)
 
-    def _pack(self, boards: Any, encoding: Encoding, won: list[Flags] | None) -> Keys:
+    def _pack(self, boards: Any, encoding: Encoding, *, played: bool) -> tuple[Keys, Flags]:
         if encoding not in ENCODINGS:
             raise UsageError(f"the encoding must be one of {', '.join(ENCODINGS)}, not {encoding!r}")
-        given, encoding = self._read(boards, encoding, played=won is not None)
+        given, encoding = self._read(boards, encoding, played=played)
         given = self._whole_numbers(given)
         if encoding == "keys":
             keys, bits = given.ravel().astype(np.uint64), self.game.bits * self.game.cells
@@ -126,8 +124,8 @@ class GameArrays:
                 raise UsageError(
                     f"key {int(long.argmax())} is not a board of {self.game}: it has too many bits"
                 )
-            self._packed(self._cells(keys), won=won)  # checks them
-            return keys.reshape(given.shape)
+            _, won = self._packed(self._cells(keys), played=played)  # which checks them
+            return keys.reshape(given.shape), won.reshape(given.shape)
         if encoding == "one-hot":
             given = self._exponents(given)
         batch, rows = self._batch(given), given.reshape(-1, self.game.cells)
@@ -136,7 +134,8 @@ class GameArrays:
             read_tiles(np.ascontiguousarray(rows, dtype=np.int64).ravel(), exponents.ravel())
         else:
             exponents = _as_bytes(rows)
-        return self._packed(exponents, rows, won).reshape(batch)
+        keys, won = self._packed(exponents, rows, played=played)
+        return keys.reshape(batch), won.reshape(batch)
 
     def unpack(self, keys: npt.ArrayLike, *, encoding: Literal["exponents", "tiles"] = "exponents") -> Any:
         """Return boards: exponents ``uint8[*batch, *shape]``, or tiles ``int64[*batch, *shape]``."""
@@ -162,7 +161,7 @@ class GameArrays:
     def turned(self, keys: Keys, symmetry: npt.NDArray[np.integer[Any]]) -> Keys:
         """The boards that symmetries make: for each board the number of one, as in `canonical`."""
         sources = np.array(symmetries(self.game))[symmetry]
-        return self._packed(np.take_along_axis(self._cells(keys), sources, axis=1))
+        return self._packed(np.take_along_axis(self._cells(keys), sources, axis=1))[0]
 
     @cached_property
     def _from_the_board(self) -> Any:
@@ -259,27 +258,24 @@ class GameArrays:
         return cells
 
     def _packed(
-        self,
-        cells: npt.NDArray[np.uint8],
-        given: npt.NDArray[Any] | None = None,
-        won: list[Flags] | None = None,
-    ) -> Keys:
-        """Return keys.  Raises `UsageError` unless each cell holds what it may hold.
+        self, cells: npt.NDArray[np.uint8], given: npt.NDArray[Any] | None = None, *, played: bool = False
+    ) -> tuple[Keys, Flags]:
+        """Return keys, and which boards are won.  On boards that are `played`, cells may hold the goal, too.
 
-        The message shows a number of `given` where `cells` has `NO_TILE`.  With `won`, cells may hold the
-        goal, too, and if some do, which boards are won is appended.
+        Raises `UsageError` unless each cell holds what it may hold.  The message shows a number of `given`
+        where `cells` has `NO_TILE`.
         """
-        keys = np.empty(len(cells), dtype=np.uint64)
+        keys, won = np.empty(len(cells), dtype=np.uint64), np.zeros(len(cells), dtype=np.bool_)
         codes = self._allowed_codes
         if pack_cells(np.ascontiguousarray(cells), codes, np.uint64(self.game.bits), keys):
             good = np.take_along_axis(codes.T, np.minimum(cells, codes.shape[1] - 1), axis=0)
             good &= cells < codes.shape[1]
-            if won is not None and (goal := self.game.goal_exponent) is not None:
+            if played and (goal := self.game.goal_exponent) is not None:
                 made = cells == goal + (bool(self.game.unmergeable) and goal == self.game.x)
                 good |= made
-                won.append(made.any(axis=1))
+                won = made.any(axis=1)
             if good.all():
-                return keys
+                return keys, won
             first, cell = np.argwhere(~good)[0].tolist()
             code = int(cells[first, cell])
             held = self._word(code)
@@ -290,7 +286,7 @@ class GameArrays:
                 f"board {first} is not a board of {self.game}: cell {cell} holds {held}, but must hold "
                 f"{self._allowed(cell)}{advice}"
             )
-        return keys
+        return keys, won
 
     def _word(self, exponent: int) -> str:
         return "x" if self.game.is_x(exponent) else tile_text(exponent) if exponent else "0"

@@ -25,6 +25,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
@@ -453,35 +454,32 @@ def _import(name: str) -> Any:
 # -- what an answer means ----------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
 class _Meaning:
     """Asks a policy, and turns its answers into probabilities."""
 
-    def __init__(
-        self,
-        ask: Callable[[Keys, Flags], Any],
-        output: str | None,
-        order: npt.NDArray[np.int64],
-        illegal: str,
-    ) -> None:
-        self._ask, self._output, self._order, self._illegal = ask, output, order, illegal
+    ask: Callable[[Keys, Flags], Any]
+    output: str | None
+    order: npt.NDArray[np.int64]  # order[b]: our number of the action that the policy calls b
+    illegal: str
 
     def __call__(self, keys: Keys, allowed: Flags) -> Floats:
         """Return the probability of each slide, in our order.  Raises `UsageError`."""
         n, actions = allowed.shape
-        answer = as_array(self._ask(keys, allowed))
+        answer = as_array(self.ask(keys, allowed))
         whole = answer.dtype.kind in "iu" and answer.shape == (n,)
         real = answer.dtype.kind in "iuf" and answer.shape == (n, actions)
-        if whole and self._output in (None, "actions"):
+        if whole and self.output in (None, "actions"):
             return self._masked(self._chosen(answer, actions), allowed)
-        if real and self._output == "scores":
+        if real and self.output == "scores":
             return self._largest(answer, allowed)
-        if real and self._output in (None, "probabilities") and answer.dtype.kind == "f":
+        if real and self.output in (None, "probabilities") and answer.dtype.kind == "f":
             return self._masked(self._weighed(answer), allowed)
         raise UsageError(
             f"the policy answers an array {list(answer.shape)} of {answer.dtype}; {n} boards need "
             + {
                 "actions": f"{n} whole numbers", None: f"{n} whole numbers, or floats [{n}, {actions}]",
-            }.get(self._output, f"floats [{n}, {actions}]")
+            }.get(self.output, f"floats [{n}, {actions}]")
         )  # fmt: skip
 
     def _chosen(self, answer: npt.NDArray[Any], actions: int) -> Floats:
@@ -491,7 +489,7 @@ class _Meaning:
                 f"the policy answers {int(answer[outside][0])}, but actions are 0 to {actions - 1}"
             )
         chances = np.zeros((len(answer), actions))
-        chances[np.arange(len(answer)), self._order[answer]] = 1.0
+        chances[np.arange(len(answer)), self.order[answer]] = 1.0
         return chances
 
     def _weighed(self, answer: npt.NDArray[Any]) -> Floats:
@@ -502,18 +500,18 @@ class _Meaning:
                 "say so: as_policy(..., output='scores')"
             )
         chances = np.empty(answer.shape)
-        chances[:, self._order] = answer / answer.sum(axis=1, keepdims=True, dtype=np.float64)
+        chances[:, self.order] = answer / answer.sum(axis=1, keepdims=True, dtype=np.float64)
         return chances
 
     def _largest(self, answer: npt.NDArray[Any], allowed: Flags) -> Floats:
         scores = np.empty(answer.shape)
-        scores[:, self._order] = answer
+        scores[:, self.order] = answer
         if np.isnan(scores[allowed]).any():
             raise UsageError("the policy gives the score NaN to a slide that is allowed")
         return even(largest(scores, allowed, axis=1), axis=1)
 
     def _masked(self, chances: Floats, allowed: Flags) -> Floats:
-        if self._illegal == "raise":
+        if self.illegal == "raise":
             return chances
         kept = np.where(allowed, chances, 0.0)
         total = kept.sum(axis=1, keepdims=True)

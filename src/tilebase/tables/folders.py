@@ -175,10 +175,7 @@ def _stage(table: Table, error: TilebaseError) -> int:
         return MISSING
     if not isinstance(error, BoardError):
         return SHAPE - 1  # the table has no such objective
-    stage: int = getattr(
-        error, "stage", SHAPE if "cell" in str(error) and not table.game.unmergeable else TILE
-    )
-    return stage
+    return getattr(error, "stage", SHAPE if "cell" in str(error) and not table.game.unmergeable else TILE)
 
 
 def open_tables(path: Path | str) -> TableFolder:
