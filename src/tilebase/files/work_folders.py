@@ -46,12 +46,7 @@ class WorkFolder:
         """
         if self._lock is not None:
             assert not self._lock.file.closed, "the folder is no longer locked"
-            _delete(self.path)
-
-
-def _delete(path: Path, *, damaged: bool = False) -> None:
-    """Delete the folder of a run that no user named.  A table in it was for one process only."""
-    delete_run(path, damaged=damaged, table=True)
+            delete_run(self.path, table=True)  # a table in it was for one process only
 
 
 @contextmanager
@@ -76,7 +71,7 @@ def work_folder(named: Path | None, what: str, game: Game, *words: str) -> Itera
         yield WorkFolder(path, lock)
     except (RefusedError, UsageError):
         if path.exists() and not begun:
-            _delete(path)
+            delete_run(path, table=True)
         raise
     finally:
         lock.release(delete=True)
@@ -277,7 +272,7 @@ def _remove(run: LeftRun) -> bool:
         if is_locked(run.path / places.LOCK):
             return False
         if run.path.exists():
-            _delete(run.path, damaged=True)
+            delete_run(run.path, damaged=True, table=True)
     finally:
         lock.release(delete=True)
     return True
