@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.files import places
-from tilebase.files.format import Contents
+from tilebase.files.format import Contents, Layer
 from tilebase.files.layers import LayerFolder, read_contents
 from tilebase.files.run import (
     ANEW,
@@ -69,6 +69,10 @@ class StoredValues:
             self.layers = {whole(line["sum"], "a sum"): LayerSummary.from_dict(line) for line in lines}
             self._checksums = {line["sum"]: text(line["file"], "a checksum") for line in lines}
         self.files.keep(self._checksums)
+
+    def layer(self, total: int) -> Layer:
+        """Return a finished layer.  Raises `MissingLayerError` or `CorruptError`."""
+        return self.files.layer(total)
 
     def compare(self, sizes: Mapping[int, int], totals: Iterable[int], threads: int) -> bool:
         """Return whether finished layers are undamaged.  Damaged ones are forgotten, to be made again.

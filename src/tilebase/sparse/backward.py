@@ -473,7 +473,7 @@ class BackwardPass:
     def _load(self, total: int, n: int) -> _Solved:
         """Return a finished layer from its files.  Raises `CorruptError` or `MissingLayerError`."""
         here = self._new_layer(total, n)
-        layers = [stored.files.layer(total) for stored in self.stored]
+        layers = [stored.layer(total) for stored in self.stored]
         keys = layers[0]
         if len(keys) != n or any(not same_boards(layers[0], other) for other in layers):
             raise self._mixed(total)
