@@ -22,13 +22,16 @@ LINED = {
     "mask": Game("2x3", 32, masks="x../...", start="after x,0,0/0,0,0"),
     "walls": Game("3x3", 32, walls=[0, 1]),
     "pattern": Game("2x3", pattern="8,*,*/*,*,*", goal_sum=60),
+    "long pattern": Game("2x3", pattern="8,4,*/*,*,*"),
+    "limits": Game("2x3", 32, limits="16,16,8/16,16,16"),
+    "limits and pattern": Game("3x3", 16, pattern="8,4,*/*,2,*/*,*,*", limits="8,8,4/8,4,4/8,4,8"),
+    "three lines": Game("3x4", 16, pattern="8,*,*,*/4,*,*,*/2,*,*,*", limits="8,8,8,8/8,8,4,4/8,4,4,4"),
 }
 OTHERS = {
     "symmetries": Game("3x3", 32),
-    "limits": Game("2x3", 32, limits="16,16,8/16,16,16"),
     "several masks": Game("2x3", 16, masks="..x/...|x../...", start="after x,0,0/0,2,0|0,0,x/0,2,4"),
     "movable x": Game("2x3", 32, unmergeable=[0], start="empty"),
-    "long pattern": Game("2x3", pattern="8,4,*/*,*,*"),
+    "two patterns": Game("2x3", pattern="8,4,*/*,*,*|*,*,*/8,4,*"),
     "five lines": Game("1x5", 32, walls=[0]),
 }
 

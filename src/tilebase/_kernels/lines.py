@@ -5,15 +5,18 @@ cells, and so over lines, also over lines that were slid.  Where each board is i
 can therefore hold what each slid line adds to both numbers.  Then no kernel puts a slid board together,
 permutes it back, or takes it apart again for its rank.
 
-Both numbers and three counts of lines are fields of one word.  One addition for each line makes all of them:
+Both numbers and counts of lines are fields of one word.  One addition for each line makes all of them:
 
-    tail number    28 bits
+    tail number    24 bits
     head number    24 bits
-    lines that the slide changes    4 bits
-    lines where it moves an x that must stand    4 bits
-    lines with a tile that wins    4 bits
+    lines that the slide changes    3 bits
+    lines where it moves an x that must stand    3 bits
+    lines where it breaks a limit    3 bits
+    lines that hold their part of the pattern    4 bits; each of the n such lines adds 8 / n, rounded up
+    lines with a tile that wins    3 bits
 
-A slide is allowed and does not win if the number in the highest three fields is from 1 to 15.
+A slide is allowed if it changes a line and moves no x.  It wins by a tile whatever limits it breaks, as the
+rules say, and by the pattern, of which there is at most one, only if it breaks none.
 """
 
 from __future__ import annotations
@@ -25,20 +28,25 @@ from tilebase._kernels.boards import permute
 from tilebase._kernels.jit import WORDS, N, linked, scalar
 from tilebase._kernels.scalar import U0, U1, free_cells, sum_pairs, trailing_zeros
 
-HEAD_SHIFT, HEAD_BITS = 28, 24
-CHANGED, MOVED, WINS = 1 << 52, 1 << 56, 1 << 60
-"""One line that is changed, that moves an x, that has a tile that wins."""
+HEAD_SHIFT, HEAD_BITS = 24, 24
+CHANGED, MOVED, BROKEN, HELD, WINS = (1 << bit for bit in (48, 51, 54, 57, 61))
+"""A line that changes, that moves an x, that breaks a limit; an eighth of the pattern; a tile that wins."""
 MOST_LINES = 4
 """Most lines of a board along an axis."""
 HEAD, FLAGS, WINNING = np.uint64(HEAD_SHIFT), np.uint64(HEAD_SHIFT + HEAD_BITS), np.uint64(60)
 TAILS, HEADS = np.uint64((1 << HEAD_SHIFT) - 1), np.uint64((1 << HEAD_BITS) - 1)
-CHANGES, JUDGED = np.uint64(15), np.uint64(255)
+CHANGES, BY_TILE = np.uint64(7), np.uint64(61)
+MOVES, WHOLE = np.uint64(0o77), np.uint64(0o10000)
+"""Of the counts, those of lines that change and that move an x; the bit of a whole pattern."""
+BREAKS, DECIDES = np.uint64(0o10700), np.uint64(0o170777)
+"""This bit and the count of lines that break a limit; all counts, and of the pattern this bit."""
 
 
 @scalar
 def rank_of(word, ranking):
     """Return the rank of a board from the numbers of its half boards."""
-    return np.uint64(ranking.bases[word >> HEAD & HEADS]) + np.uint64(ranking.tails[word & TAILS])
+    head, tail = word >> HEAD & HEADS, np.uint64(ranking.tails[word & TAILS])
+    return tail + (np.uint64(ranking.bases[head]) if len(ranking.bases) else ranking.head_base[head])
 
 
 @scalar
@@ -72,14 +80,16 @@ def rank_words(words, n, ranking):
 @scalar
 def is_allowed(word):
     """Return whether a slide is allowed and does not win."""
-    # The fields from the highest: wins, moved x, changed lines.  From 1 to 15 only the last is not 0.
-    return (word >> FLAGS) - U1 < CHANGES
+    # From 1 to 7 only lines that change, the lowest of the counts, are there.
+    return (word >> FLAGS & DECIDES) - U1 < CHANGES
 
 
 @scalar
 def is_won(word):
     """Return whether a slide is allowed and wins."""
-    return ((word >> FLAGS & JUDGED) - U1 < CHANGES) & (word >> WINNING != U0)
+    counts = word >> FLAGS
+    is_slide = (counts & MOVES) - U1 < CHANGES
+    return is_slide & ((word >> BY_TILE != U0) | (counts & BREAKS == WHOLE))
 
 
 @linked(types.void, WORDS, N, types.uint64, WORDS, WORDS, WORDS, WORDS, optional=True)
@@ -125,7 +135,7 @@ def _mark_wins(first, last, n, won):
     found = U0
     for i in range(n):
         found |= first[i] | last[i]
-    if found >> WINNING:  # mostly no tile is where it wins
+    if found >> WINNING:  # mostly no tile wins, and no pattern is whole
         for i in range(n):
             won[i] |= is_won(first[i]) | is_won(last[i])
 

@@ -301,7 +301,7 @@ class Index(Halves):
         )  # fmt: skip
         size, heads, starts = int(ranks), heads[:count].copy(), starts[:count].copy()
         # With these tables kernels also slide boards, if lines say how.
-        lines, begins, cells = self.line_tables if size < 1 << 32 else NO_LINES
+        lines, begins, cells = self.line_tables
         ranking = Ranking(
             self.shifts, self.part_tables, base, self.tail_rank, bases, self.tails, lines, begins, cells,
             firsts, rests, self.smaller,

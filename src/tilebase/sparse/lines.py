@@ -1,7 +1,7 @@
 """What slides of lines add to the numbers of half boards, for games whose slides are judged line by line.
 
 `_kernels.lines` says how words add up.  Such a game has no symmetries, so each board is its own canonical
-form.  It has at most one mask, only tiles that win alone, and no limit that a slide could break.
+form.  It has at most one mask, and at most one pattern of several tiles.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ def judged_by_line(game: Game, rules: BoardRules) -> bool:
         rules.order == 1
         and bool(axes.by_pair[axis].all())
         and int(axes.lines[axis].max()) <= kernels.MOST_LINES
-        and not rules.limited
-        and not len(rules.patterns)
+        and len(rules.patterns) <= 1
         and len(game.masks) <= 1
     )
 
@@ -52,21 +51,34 @@ def line_tables(
     adds to the word of a board.
     """
     kernels.add_lines.want()
-    words = np.zeros((game.cells, 1 << game.bits), dtype=np.uint64)
+    shape = game.cells, 1 << game.bits
+    words, fits = np.zeros(shape, dtype=np.uint64), np.zeros(shape, dtype=bool)
     for cell, (own, stride) in enumerate(zip(codes, strides, strict=True)):
         words[cell, list(own)] = np.arange(len(own), dtype=np.uint64) * np.uint64(stride)
-    wins = _winning(game, rules)
+        fits[cell, list(own)] = True
     tables, end = [np.zeros(2, dtype=np.uint64)], 2  # lines that do not exist are empty: they add nothing
     begins = np.zeros((rules.dimensions, kernels.MOST_LINES), dtype=np.uint64)
+    judged = Judged(words, fits, _winning(game, rules), _pattern(game, rules))
     for axis, direction in enumerate(game.directions[::2]):
-        for k, cells in enumerate(reversed(game.grid.lines[direction])):
+        lines = game.grid.lines[direction]
+        parts = sum(any(cell in judged.pattern for cell in line) for line in lines)
+        for k, cells in enumerate(reversed(lines)):
             pairs = rules.axes.pairs[axis][int(rules.axes.begins[axis, k]) :]
-            tables.append(_line_table(game, cells, pairs, codes, words, wins))
+            tables.append(_line_table(game, cells, pairs, codes, judged, parts))
             begins[axis, k] = end
             end += len(tables[-1])
     steps = np.zeros(64, dtype=np.uint64)
     steps[[game.bits * (game.cells - 1 - cell) for cell in range(game.cells)]] = strides
     return LineTables(np.concatenate(tables), begins, steps)
+
+
+class Judged(NamedTuple):
+    """What a tile means on a cell: arrays by cell and code."""
+
+    words: Array  # what it adds to the word of a board
+    fits: Array  # whether it is within the limit
+    wins: Array  # whether it wins
+    pattern: dict[int, int]  # by cell: the tile of the pattern
 
 
 def _winning(game: Game, rules: BoardRules) -> Array:
@@ -78,26 +90,47 @@ def _winning(game: Game, rules: BoardRules) -> Array:
     return wins
 
 
+def _pattern(game: Game, rules: BoardRules) -> dict[int, int]:
+    """Return the tiles of the pattern by cell; nothing without a pattern."""
+    shifts = {cell: game.bits * (game.cells - 1 - cell) for cell in range(game.cells)}
+    return {
+        cell: held >> shift & game.x
+        for mask, held in rules.patterns.tolist()
+        for cell, shift in shifts.items()
+        if mask >> shift & game.x
+    }
+
+
 def _line_table(
-    game: Game, cells: Cells, pairs: Array, codes: Sequence[Sequence[int]], words: Array, wins: Array
+    game: Game, cells: Cells, pairs: Array, codes: Sequence[Sequence[int]], judged: Judged, parts: int
 ) -> Array:
-    """Return the table of one line: the words of both slides of each filling, zeros elsewhere."""
+    """Return the table of one line: the words of both slides of each filling, zeros elsewhere.
+
+    `parts`: how many lines along the axis have cells of the pattern.
+    """
     shifts = [game.bits * (len(cells) - 1 - i) for i in range(len(cells))]
     fillings = np.zeros(1, dtype=np.int64)
     for cell, shift in zip(cells, shifts, strict=True):
         fillings = (fillings[:, None] | np.array(codes[cell], dtype=np.int64) << shift).ravel()
     width = game.bits * len(cells)
     standing = [cell in game.masks[0] if game.masks else False for cell in cells]
+    part = kernels.HELD * -(-8 // parts) if any(cell in judged.pattern for cell in cells) else 0
     table = np.zeros((1 << width, 2), dtype=np.uint64)
     both = pairs[fillings].astype(np.int64)
     for end, slid in enumerate((both & (1 << width) - 1, both >> width)):
-        tiles = [slid >> shift & game.x for shift in shifts]
-        table[fillings, end] = sum(words[cell, tile] for cell, tile in zip(cells, tiles, strict=True))
-        table[fillings, end] += np.uint64(kernels.CHANGED) * (slid != fillings)
-        moved = np.zeros(len(fillings), dtype=bool)
-        won = np.zeros(len(fillings), dtype=bool)
-        for cell, tile, stands in zip(cells, tiles, standing, strict=True):
-            moved |= stands & (tile != game.x)
-            won |= wins[cell, tile]
-        table[fillings, end] += np.uint64(kernels.MOVED) * moved + np.uint64(kernels.WINS) * won
+        word = np.where(slid == fillings, 0, kernels.CHANGED).astype(np.uint64)
+        moved, broken, won = np.zeros((3, len(fillings)), dtype=bool)
+        holds = np.ones(len(fillings), dtype=bool)
+        for cell, shift, stands in zip(cells, shifts, standing, strict=True):
+            tiles = slid >> shift & game.x
+            word += judged.words[cell, tiles]
+            moved |= stands & (tiles != game.x)
+            broken |= ~judged.fits[cell, tiles]
+            won |= judged.wins[cell, tiles]
+            holds &= tiles == judged.pattern.get(cell, tiles)
+        for value, these in (
+            (kernels.MOVED, moved), (kernels.BROKEN, broken), (part, holds), (kernels.WINS, won),
+        ):  # fmt: skip
+            word += np.uint64(value) * these
+        table[fillings, end] = word
     return table.reshape(-1)
