@@ -81,7 +81,7 @@ def _locate(ranks, n, directory, tags, out_slots):
 
 @scalar
 def _raise_best(ranks, n, directory, tags, values, out):
-    """Raise ``out[tags[j]]`` to the value of the j-th rank; return whether the directory has all."""
+    """Raise ``out[tags[j]]`` to the value of the j-th rank, which is overwritten; return whether all are there."""
     missing, is_far = U0, len(values) >= FAR
     for begin in range(0, n, REQUESTED):
         end = min(begin + REQUESTED, n)
@@ -91,14 +91,15 @@ def _raise_best(ranks, n, directory, tags, values, out):
             for j in range(begin, end):
                 request(directory.bits, ranks[j] >> U6)
                 request(directory.counts, ranks[j] >> U6)
-            for j in range(begin, end):
-                request(values, _position(ranks[j], directory)[0])
-        # Missing boards are collected in one bit, without a branch for each rank.
+        # Positions take the place of ranks.  Missing boards are collected in one bit, without branches.
         for j in range(begin, end):
-            position, absent = _position(ranks[j], directory)
+            ranks[j], absent = _position(ranks[j], directory)
             missing |= absent
+            if is_far:
+                request(values, ranks[j])
+        for j in range(begin, end):
             tag = np.uint64(tags[j])
-            out[tag] = max(out[tag], values[position])
+            out[tag] = max(out[tag], values[ranks[j]])
     return missing & U1 == U0
 
 

@@ -118,12 +118,12 @@ def _slide_lines(states, n, axis, rules, ranking, scratch):
 
 
 @scalar
-def _list_allowed(words, n, kept, ranking, tags, ranks):
-    """Append the ranks of the slides that are allowed and do not win, with their states; return how many."""
-    # All ranks are written, and the position moves on for those that stay: no branch.
+def _list_allowed(words, n, kept, tags, out):
+    """Append the words of the slides that are allowed and do not win, with their states; return how many."""
+    # All words are written, and the position moves on for those that stay: no branch.
     for i in range(n):
         word = words[i]
-        ranks[kept] = rank_of(word, ranking)
+        out[kept] = word
         tags[kept] = i
         kept += np.uint64(is_allowed(word))
     return kept
@@ -148,5 +148,7 @@ def slide_ranks(states, n, axis, rules, ranking, scratch, won):
     """
     _slide_lines(states, n, axis, rules, ranking, scratch)
     _mark_wins(scratch.first, scratch.last, n, won)
-    kept = _list_allowed(scratch.first, n, U0, ranking, scratch.tags, scratch.ranks)
-    return np.int64(_list_allowed(scratch.last, n, kept, ranking, scratch.tags, scratch.ranks))
+    kept = _list_allowed(scratch.first, n, U0, scratch.tags, scratch.ranks)
+    m = np.int64(_list_allowed(scratch.last, n, kept, scratch.tags, scratch.ranks))
+    rank_words(scratch.ranks, m, ranking)
+    return m
