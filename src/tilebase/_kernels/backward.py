@@ -81,7 +81,10 @@ def _locate(ranks, n, directory, tags, out_slots):
 
 @scalar
 def _raise_best(ranks, n, directory, tags, values, out):
-    """Raise ``out[tags[j]]`` to the value of the j-th rank, which is overwritten; return whether all are there."""
+    """Raise ``out[tags[j]]`` to the value of the j-th rank; return whether the directory has all.
+
+    The ranks are overwritten.
+    """
     missing, is_far = U0, len(values) >= FAR
     for begin in range(0, n, REQUESTED):
         end = min(begin + REQUESTED, n)
