@@ -40,7 +40,7 @@ import numpy as np
 from numba import types
 
 from tilebase._kernels.dense import Array, Half, class_with
-from tilebase._kernels.jit import WORDS, N, linked, scalar
+from tilebase._kernels.jit import WORDS, N, kernel, linked, scalar
 from tilebase._kernels.scalar import U0, U1, U63, U64, request
 from tilebase._kernels.vectors import (
     BYTE,
@@ -83,6 +83,18 @@ class Mirrors(NamedTuple):
     more: int  # the largest spawn, in units
 
 
+class Fillings(NamedTuple):
+    """The fillings of the four parts in rows, to find boards by them."""
+
+    cells: Array  # int64: the cells of A, of B, of C and of D
+    ends: Array  # int64: ends[p] says where those of part p end
+    begins: Array  # int64: begins[p]: the first row of part p
+    weights: Array  # int64: weights[j, code]: what a code on the j-th of these cells adds to the row
+    classes: Array  # int64: classes[r]: the class of the filling with the row r
+    positions: Array  # int64: its position there
+    sums: Array  # int64: its sum
+
+
 class MatrixScratch(NamedTuple):
     """The scratch buffers of a thread: three matrices, some rows, a square and lists of half boards."""
 
@@ -116,6 +128,40 @@ class MatrixScratch(NamedTuple):
 def words_of(bits):
     """Return the words that hold so many bits."""
     return (bits + 63) >> 6
+
+
+# -- boards ----------------------------------------------------------------------------------------
+
+
+@scalar
+def _row_of(board, part, fillings):
+    """Return the row of the filling of a part."""
+    row = fillings.begins[part]
+    for j in range(fillings.ends[part - 1] if part else 0, fillings.ends[part]):
+        row += fillings.weights[j, board[fillings.cells[j]]]
+    return row
+
+
+@kernel()
+def find_bits(boards, units, fillings, mirrors, top, bottom, at, wide, out):
+    """Write ``out[i]``: the bit of a whole layer that stands for board i or its image.
+
+    Word w has the bits from 64 w on.  `at` and `wide` are those of `Matrices` by the top half.
+    """
+    classes, positions, sums = fillings.classes, fillings.positions, fillings.sums
+    for i in range(len(boards)):
+        a, b = _row_of(boards[i], 0, fillings), _row_of(boards[i], 1, fillings)
+        c, d = _row_of(boards[i], 2, fillings), _row_of(boards[i], 3, fillings)
+        # The sums say which image is stored.
+        if mirrors.halves and 2 * (sums[a] + sums[b]) > units:
+            a, b, c, d = c, d, a, b
+        if mirrors.parts and 2 * (sums[a] + sums[c]) > units:
+            a, b, c, d = b, a, d, c
+        h = sums[a] + sums[b]
+        row = positions[a] * top.second.counts[classes[b]] + positions[b]
+        column = bottom.firsts[classes[c], classes[d]] - bottom.begins[units - h]
+        column += positions[c] * bottom.second.counts[classes[d]] + positions[d]
+        out[i] = np.uint64(64 * (at[h, classes[a]] + row * wide[h, classes[a]]) + column)
 
 
 # -- what is stored ------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import bits, lookup, reached
+from tilebase._kernels import bits, lookup, rank, reached
 from tilebase._kernels.dense import Half
 from tilebase.cluster.runs import Run
 from tilebase.counting.counts import STORED, CountResult, counts_of, trimmed
@@ -124,8 +124,11 @@ class Reached(Bits):
 
     def add(self, layer: BitLayer, boards: Array) -> None:
         """Add boards to a whole layer."""
-        words, places = self.places_of(layer, boards)
-        np.bitwise_or.at(layer.words, words, WORD.type(1) << places.astype(WORD))
+        self.set(layer, self.places(layer.map, boards))
+
+    def set(self, layer: BitLayer, found: Array) -> None:
+        """Add the boards that are these bits of a layer."""
+        rank.set_bits(found, len(found), layer.words)
 
     def leave_out_won(self, layer: BitLayer) -> None:
         """Remove the boards that hold a pattern from a whole layer of afterstates."""
@@ -373,11 +376,16 @@ class Marks(Marking):
         """Take up a layer that is not in bits."""
         layer, game = self._bits.layer(Source(total)), self._played
         layer.fill(False)
-        for job in range(source.jobs):
+
+        def find(job: int) -> Array:
             keys = source.read(job)
             boards = np.empty((len(keys), game.cells), dtype=np.uint8)
             lookup.unpack_keys(keys, np.uint64(game.bits), boards)
-            self._bits.add(layer, boards)
+            return self._bits.places(layer.map, boards)
+
+        # Found by all threads, set by one: bits of two jobs may share a word.
+        for found in self._pool.map(find, range(source.jobs), ahead=2 * self._pool.threads):
+            self._bits.set(layer, found)
         self._layers.keep(layer)
 
     def _see(self, layer: BitLayer, *, slid: bool) -> None:

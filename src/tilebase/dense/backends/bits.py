@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from tilebase._kernels import matrices, vectors
 from tilebase._kernels.packed import packed
 from tilebase.dense.backends.protocol import Tell
 from tilebase.dense.backends.threads import packed_spawns
-from tilebase.dense.index import Part
+from tilebase.dense.index import NO_FILLING, Part
 from tilebase.dense.layers import Memory
 from tilebase.dense.sizes import LISTS, MATRICES, Matrices, Words, half_window, outer_and_inner
 from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step, spawned
@@ -93,8 +93,8 @@ class BitLayer:
 
     def held(self, boards: Array) -> Array:
         """Return which boards of its sum, ``boards[n, cell]`` of exponents, are won."""
-        words, places = self._bits.places_of(self, boards)
-        return self.words[words] >> places.astype(WORD) & 1 > 0
+        found = self._bits.places(self.map, boards)
+        return self.words[found >> 6] >> (found & 63) & 1 > 0
 
     def summary(self) -> ChunkSummary:
         won, boards = self._bits.count(self), self._bits.sizes[self.total]
@@ -169,40 +169,43 @@ class Bits:
         """Return the same by the left half, as slides along columns want it."""
         return self._matrices(self._rules.index.units(total), self._left)
 
-    def place(self, blocks: Matrices, board: Cells) -> tuple[int, int]:
-        """Return the word of a layer by the top half in which a board or its image is, and its bit there."""
-        parts = self._rules.index.parts
-        classes, positions = zip(*(part.position(board) for part in parts), strict=True)
-        sums = [part.sums[k] for part, k in zip(parts, classes, strict=True)]
-        word, bit = self.places(blocks, np.array([classes, positions, sums]))
-        return int(word), int(bit)
-
-    def places(self, blocks: Matrices, found: Array) -> tuple[Array, Array]:
-        """Return the same of boards: ``found[:, part]`` are the class, the position there and the sum."""
-        (top, bottom), units = self._rules.rows, blocks.units
-        # The sums say which image is stored.
-        if self._top.halves:
-            found = np.where(2 * (found[2, 0] + found[2, 1]) > units, found[:, [2, 3, 0, 1]], found)
-        if self._top.parts:
-            found = np.where(2 * (found[2, 0] + found[2, 2]) > units, found[:, [1, 0, 3, 2]], found)
-        (a, b, c, d), positions, sums = found
-        h = sums[0] + sums[1]
-        row = positions[0] * top.second.counts[b] + positions[1]
-        column = bottom.firsts[c, d] - bottom.begins[units - h]
-        column += positions[2] * bottom.second.counts[d] + positions[3]
-        return blocks.at[h, a] + row * blocks.wide[h, a] + (column >> 6), column & 63
-
-    def places_of(self, layer: BitLayer, boards: Array) -> tuple[Array, Array]:
-        """Return the words of a whole layer in which boards or their images are, and their bits there."""
-        found = []
-        for part in self._rules.index.parts:
-            number = np.zeros(len(boards), dtype=np.int64)
-            for cell, radix in zip(part.cells, part.radix, strict=True):
-                number = number * radix + boards[:, cell]
-            filling = part.index_of[number].astype(np.int64)
+    @cached_property
+    def _fillings(self) -> matrices.Fillings:
+        """The fillings of the parts; those with a sum or x that no board has are of no class."""
+        parts, weights, rows = self._rules.index.parts, [], []
+        for part in parts:
+            weight = len(part.index_of)
+            for codes in part.codes:
+                weight //= len(codes)
+                weights.append(np.zeros(1 << self._rules.game.bits, dtype=np.int64))
+                weights[-1][list(codes)] = np.arange(len(codes)) * weight
+            (known,) = np.nonzero(part.index_of != NO_FILLING)
+            filling = part.index_of[known].astype(np.int64)
             sums = part.units[filling]
-            found.append([part.class_of[sums], filling - part.starts[part.class_of[sums]], sums])
-        return self.places(layer.map, np.array(found, dtype=np.int64).swapaxes(0, 1))
+            found = np.full((3, len(part.index_of)), -1)
+            found[:, known] = part.class_of[sums], filling - part.starts[part.class_of[sums]], sums
+            rows.append(found)
+        begins = np.cumsum([0, *(found.shape[1] for found in rows)])
+        return matrices.Fillings(
+            np.concatenate([np.array(part.cells, dtype=np.int64) for part in parts]),
+            np.cumsum([len(part.cells) for part in parts]), begins[:-1], np.array(weights),
+            *np.concatenate(rows, axis=1),
+        )  # fmt: skip
+
+    def places(self, blocks: Matrices, boards: Array) -> Array:
+        """Return the bits of a layer by the top half for boards, ``boards[n, cell]``, or their images."""
+        (top, bottom), mirrors, found = self._halves, self._mirrors[0], np.empty(len(boards), dtype=WORD)
+        matrices.find_bits(
+            boards, blocks.units, self._fillings, mirrors, top, bottom, blocks.at, blocks.wide, found
+        )
+        return found
+
+    def place(self, blocks: Matrices, board: Cells) -> tuple[int, int]:
+        """Return the word and the bit of a board.  Raises `BoardError` if the layer has no such board."""
+        for part in self._rules.index.parts:
+            part.position(board)
+        (found,) = self.places(blocks, np.array([board], dtype=np.uint8)).tolist()
+        return found >> 6, found & 63
 
     def count(self, layer: BitLayer) -> int:
         """Return how many boards of a whole layer of afterstates are won."""
