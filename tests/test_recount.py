@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,11 @@ import pytest
 
 from stored import contents, flip_at
 from tilebase import Game, Progress, Solution, count, solve, verify_table
+from tilebase.cluster.runs import Run
 from tilebase.costs.reachable import pairs_kept
-from tilebase.errors import ResourceError, WrongGameError
+from tilebase.dense.reached import Marks
+from tilebase.dense.steps import Source
+from tilebase.errors import CorruptError, ResourceError, WrongGameError
 from tilebase.files import places
 from tilebase.files.run import verify_run
 
@@ -173,3 +177,11 @@ def test_a_run_with_bits_goes_on_after_a_stop(tmp_path, reached, step, which) ->
     found = solve(game, "win,lower", folder=tmp_path, anyway=True)
     assert (found.value, found.layers[0][-1]) == (reached[0].value, reached[0].layers[0][-1])
     assert not list(tmp_path.glob("afterstates/*.bits"))
+
+
+def test_boards_of_another_layer_are_not_looked_up(tmp_path: Path) -> None:
+    run = Run(folder=tmp_path, memory=1 << 30, threads=1)
+    with closing(Marks(LIMITED[0], tmp_path, run, 1 << 29)) as marks:
+        layer = marks._bits.layer(Source(12))
+        with pytest.raises(CorruptError, match="a layer has 2 boards of another sum, or not of 2x4"):
+            layer.held(np.array([[9] * 8, [1] * 8, [1] * 6 + [0] * 2], dtype=np.uint8))

@@ -59,6 +59,8 @@ from tilebase._kernels.vectors import (
 ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 BEGIN, APART, COLUMN, ROWS, WIDTH = range(5)
 """The columns of `MatrixScratch.runs`."""
+NO_ROW = -(1 << 40)
+"""A number that makes any sum of others negative."""
 AHEAD = np.uint64(4)
 """Rows of another matrix that are requested before they are read."""
 
@@ -89,10 +91,12 @@ class Fillings(NamedTuple):
     cells: Array  # int64: the cells of A, of B, of C and of D
     ends: Array  # int64: ends[p] says where those of part p end
     begins: Array  # int64: begins[p]: the first row of part p
-    weights: Array  # int64: weights[j, code]: what a code on the j-th of these cells adds to the row
+    weights: (
+        Array  # int64: weights[j, code]: what a code on the j-th of these cells adds to a row, or `NO_ROW`
+    )
     classes: Array  # int64: classes[r]: the class of the filling with the row r
     positions: Array  # int64: its position there
-    sums: Array  # int64: its sum
+    sums: Array  # int64: its sum; `NO_ROW` if no board has this filling
 
 
 class MatrixScratch(NamedTuple):
@@ -146,12 +150,16 @@ def _row_of(board, part, fillings):
 def find_bits(boards, units, fillings, mirrors, top, bottom, at, wide, out):
     """Write ``out[i]``: the bit of a whole layer that stands for board i or its image.
 
-    Word w has the bits from 64 w on.  `at` and `wide` are those of `Matrices` by the top half.
+    Word w has the bits from 64 w on.  `at` and `wide` are those of `Matrices` by the top half.  Returns how
+    many boards are not of the game or have another sum; their bits mean nothing.
     """
-    classes, positions, sums = fillings.classes, fillings.positions, fillings.sums
+    classes, positions, sums, wrong = fillings.classes, fillings.positions, fillings.sums, 0
     for i in range(len(boards)):
         a, b = _row_of(boards[i], 0, fillings), _row_of(boards[i], 1, fillings)
         c, d = _row_of(boards[i], 2, fillings), _row_of(boards[i], 3, fillings)
+        if min(a, b, c, d) < 0 or sums[a] + sums[b] + sums[c] + sums[d] != units:
+            wrong += 1
+            continue
         # The sums say which image is stored.
         if mirrors.halves and 2 * (sums[a] + sums[b]) > units:
             a, b, c, d = c, d, a, b
@@ -162,6 +170,7 @@ def find_bits(boards, units, fillings, mirrors, top, bottom, at, wide, out):
         column = bottom.firsts[classes[c], classes[d]] - bottom.begins[units - h]
         column += positions[c] * bottom.second.counts[classes[d]] + positions[d]
         out[i] = np.uint64(64 * (at[h, classes[a]] + row * wide[h, classes[a]]) + column)
+    return wrong
 
 
 # -- what is stored ------------------------------------------------------------------------------

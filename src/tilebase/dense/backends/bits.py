@@ -24,6 +24,7 @@ from tilebase.dense.layers import Memory
 from tilebase.dense.sizes import LISTS, MATRICES, Matrices, Words, half_window, outer_and_inner
 from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step, spawned
 from tilebase.dense.tables import AllSpawns, DenseRules, Side
+from tilebase.errors import CorruptError
 from tilebase.game.game import Cells
 from tilebase.objectives.results import ChunkSummary
 from tilebase.runtime.threads import Pool
@@ -171,18 +172,18 @@ class Bits:
 
     @cached_property
     def _fillings(self) -> matrices.Fillings:
-        """The fillings of the parts; those with a sum or x that no board has are of no class."""
+        """The fillings of the parts, as boards are found by them."""
         parts, weights, rows = self._rules.index.parts, [], []
         for part in parts:
             weight = len(part.index_of)
             for codes in part.codes:
                 weight //= len(codes)
-                weights.append(np.zeros(1 << self._rules.game.bits, dtype=np.int64))
+                weights.append(np.full(1 << self._rules.game.bits, matrices.NO_ROW))
                 weights[-1][list(codes)] = np.arange(len(codes)) * weight
             (known,) = np.nonzero(part.index_of != NO_FILLING)
             filling = part.index_of[known].astype(np.int64)
             sums = part.units[filling]
-            found = np.full((3, len(part.index_of)), -1)
+            found = np.full((3, len(part.index_of)), matrices.NO_ROW)
             found[:, known] = part.class_of[sums], filling - part.starts[part.class_of[sums]], sums
             rows.append(found)
         begins = np.cumsum([0, *(found.shape[1] for found in rows)])
@@ -193,11 +194,16 @@ class Bits:
         )  # fmt: skip
 
     def places(self, blocks: Matrices, boards: Array) -> Array:
-        """Return the bits of a layer by the top half for boards, ``boards[n, cell]``, or their images."""
+        """Return the bits of a layer by the top half for boards, ``boards[n, cell]``, or their images.
+
+        Raises `CorruptError` if they are not of the game and the layer.
+        """
         (top, bottom), mirrors, found = self._halves, self._mirrors[0], np.empty(len(boards), dtype=WORD)
-        matrices.find_bits(
+        wrong = matrices.find_bits(
             boards, blocks.units, self._fillings, mirrors, top, bottom, blocks.at, blocks.wide, found
         )
+        if wrong:
+            raise CorruptError(f"a layer has {wrong:,} boards of another sum, or not of {self._rules.game}")
         return found
 
     def place(self, blocks: Matrices, board: Cells) -> tuple[int, int]:
