@@ -46,7 +46,7 @@ class Estimate:
     bound: int  # an exact upper bound on the number of boards, up to symmetry if the engine works so
     positions: float  # the expected number of positions
     unit: str  # what these are
-    seconds: float  # the expected time on this machine with so many `threads`
+    seconds: float  # the expected time on this machine with n `threads`
     threads: int
     memory: int  # bytes without which the run is not possible; 0 if they are not known
     disk: float  # bytes expected on disk at the same time
