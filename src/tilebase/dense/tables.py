@@ -48,7 +48,7 @@ def half_tables(
     first, second = (index.parts[k] for k in numbers)
     cells = first.cells + second.cells
     blocked = np.array([cell in game.walls for cell in cells], dtype=bool)
-    weights = _weights(first, second)
+    weights = weights_of(first, second)
     # The cells of the mask in this half, as bits of their positions.
     mask = np.uint64(sum(1 << k for k, cell in enumerate(cells) if cell in game.held))
     slides = [
@@ -96,13 +96,13 @@ def _local_lines(game: Game, cells: tuple[int, ...], direction: str) -> Array:
     return np.array(lines, dtype=np.int64).reshape(-1, len(game.grid.lines[direction][0]))
 
 
-def _weights(first: Part, second: Part) -> Array:
-    """What each tile on each cell adds to the number of its part's filling.
+def weights_of(*parts: Part) -> Array:
+    """What each tile on each cell of some parts adds to the number of its part's filling.
 
     `halves.WON` if the tile wins there, `halves.ILLEGAL` if it may not be there.
     """
-    weights = np.full((len(first.cells) + len(second.cells), 256), halves.ILLEGAL, dtype=np.int64)
-    places = [(part, position) for part in (first, second) for position in range(len(part.cells))]
+    places = [(part, position) for part in parts for position in range(len(part.cells))]
+    weights = np.full((len(places), 256), halves.ILLEGAL, dtype=np.int64)
     for row, (part, position) in zip(weights, places, strict=True):
         codes = part.codes[position]
         row[list(codes)] = prod(part.radix[position + 1 :]) * np.arange(len(codes))

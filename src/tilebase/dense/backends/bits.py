@@ -23,7 +23,7 @@ from tilebase.dense.index import NO_FILLING, Part
 from tilebase.dense.layers import Memory
 from tilebase.dense.sizes import LISTS, MATRICES, Matrices, Words, half_window, outer_and_inner
 from tilebase.dense.steps import Blocks, BlockStep, Range, Source, Step, spawned
-from tilebase.dense.tables import AllSpawns, DenseRules, Side
+from tilebase.dense.tables import AllSpawns, DenseRules, Side, classes_of, weights_of
 from tilebase.errors import CorruptError
 from tilebase.game.game import Cells
 from tilebase.objectives.results import ChunkSummary
@@ -173,23 +173,20 @@ class Bits:
     @cached_property
     def _fillings(self) -> matrices.Fillings:
         """The fillings of the parts, as boards are found by them."""
-        parts, weights, rows = self._rules.index.parts, [], []
+        parts, rows = self._rules.index.parts, []
+        weights = weights_of(*parts)
+        weights[weights < 0] = matrices.NO_ROW  # no board of a layer holds what is illegal or wins
         for part in parts:
-            weight = len(part.index_of)
-            for codes in part.codes:
-                weight //= len(codes)
-                weights.append(np.full(1 << self._rules.game.bits, matrices.NO_ROW))
-                weights[-1][list(codes)] = np.arange(len(codes)) * weight
             (known,) = np.nonzero(part.index_of != NO_FILLING)
             filling = part.index_of[known].astype(np.int64)
-            sums = part.units[filling]
+            classes = classes_of(part).astype(np.int64)[filling]
             found = np.full((3, len(part.index_of)), matrices.NO_ROW)
-            found[:, known] = part.class_of[sums], filling - part.starts[part.class_of[sums]], sums
+            found[:, known] = classes, filling - part.starts[classes], part.sums[classes]
             rows.append(found)
         begins = np.cumsum([0, *(found.shape[1] for found in rows)])
         return matrices.Fillings(
             np.concatenate([np.array(part.cells, dtype=np.int64) for part in parts]),
-            np.cumsum([len(part.cells) for part in parts]), begins[:-1], np.array(weights),
+            np.cumsum([len(part.cells) for part in parts]), begins[:-1], weights,
             *np.concatenate(rows, axis=1),
         )  # fmt: skip
 
