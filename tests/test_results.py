@@ -396,7 +396,6 @@ def test_a_published_result_is_credited_to_its_source() -> None:
     sources = {facts.Cited.of(one.source) for one in results() if one.kind == "published"}
     assert {(one.author, one.year) for one in sources} == {
         ("Slizkov", "2023"), ("Lees-Miller", "2017"), ("Edixhoven", "2019"), ("Kaneko and Yamashita", "2025"),
-        ("Dabish", "2026"),
     }  # fmt: skip
     (bound,) = find_results("0.99969486")
     assert bound.bibtex().startswith(
