@@ -208,5 +208,5 @@ def test_a_board_that_cannot_be(make: Callable[[], Board], says: str) -> None:
 
 @pytest.mark.parametrize("size", [0, -5, float("nan")])
 def test_a_drawing_that_cannot_be(size: float) -> None:
-    with pytest.raises(UsageError, match="must be 1 to 1,000,000 pixels"):
+    with pytest.raises(UsageError, match="must be above 0 and below 1,000,000 pixels"):
         Board.parse(SMALL, "2,4/0,8").svg(size)

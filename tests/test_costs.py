@@ -328,6 +328,7 @@ def test_what_cannot_end_on_a_table_is_refused(folder: Path, monkeypatch: pytest
 BOARD = "2,4,8,16/0,2,4,8/0,0,2,4/0,0,0,2"
 INSTEAD = [
     ("solve 4x4 2048", ["cite", "solve", "force", "plan"]),
+    ("solve 4x4 2048 --spawn 0 --rules 'walls = [0]'", ["cite", "solve", "force"]),
     ("solve 4x4 2048 --objective fewest", ["no play wins in fewer than 519 slides", "cite"]),
     (f"solve 4x4 2048 --start {BOARD} --objective score", ["cite", "solve"]),
     ("solve 4x4 2048 --start empty --objective moves:float32@0.9", ["cite", "solve"]),

@@ -88,7 +88,8 @@ class Simulator:
     Attributes
     ----------
     keys:
-        ``uint64[n]``: the packed boards.  That of a game that is won by a slide is the one after this slide.
+        ``uint64[n]``: the packed boards.  That of a game that is won by a slide is the one after this slide;
+        a goal of twice the largest tile has no code, and is left out.
     boards:
         ``uint8[n, *shape]``: the same as exponents.
     allowed:

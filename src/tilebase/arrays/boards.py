@@ -56,7 +56,7 @@ class Slid(NamedTuple):
     reward:
         ``int32[n, A]``: the sum of the tiles that merges make.
     allowed:
-        ``bool[n, A]``: whether the slide changes the board and breaks no limit.
+        ``bool[n, A]``: whether the rules allow the slide.
     wins:
         ``bool[n, A]``: whether it wins.
     """

@@ -42,8 +42,8 @@ class Probed(NamedTuple):
     best:
         ``bool[n, A]``: whether the slide is one of the best, as `Table.probe` says.
     known:
-        ``bool[n]``: whether the table holds all afterstates of the board.  It is false for a won board, and
-        for the board without tiles, on which a tile is spawned before the player slides.
+        ``bool[n]``: whether the table holds all afterstates of the board.  It is false for a board with the
+        goal, and for the board without tiles, on which a tile is spawned before the player slides.
     """
 
     value: Floats

@@ -86,6 +86,6 @@ def _cited(one: Result) -> str:
     plan = shlex.join(["tilebase", "plan", *words[1:]])
     again = f"\n{plan} says what this takes here\n" if is_planned(words[1:]) else ""
     bound = one.kind in ("lower", "interval") and "--limits" not in words
-    if bound and words[1:2] == ["solve"] and is_shape(words[2]):
-        again += sooner(*words[2:4])
+    if bound and words[1:2] == ["solve"] and is_shape(words[2]) and words[3].isdecimal():
+        again += sooner(" ".join(words[2:4]))
     return f"{one.text()}\n\n{one.bibtex()}{again}"

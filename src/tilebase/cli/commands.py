@@ -44,6 +44,7 @@ LAYERS = "the same command continues after the last finished layer, if there is 
 CONTINUE = {
     **dict.fromkeys(("count", "solve", "lemma"), LAYERS),
     "force": "what is decided is kept, and the same command continues there",
+    "force diagrams": "the same command continues, unless with -o, -c or --strategy bits",
     **dict.fromkeys(("solve exact", "force largest", "lemma sample", "lemma set"), ""),
 }
 """What a command that is stopped has kept; nothing for others, and for these subcommands."""

@@ -217,6 +217,8 @@ def starts(
     tilebase force starts 3x3 32
     """
     show = shown.checked()
+    if game.formation is not None:
+        raise UsageError("starts of two tiles are those of a whole board: leave --formation out")
     question = make_game(shape, goal, ForcedOptions(**vars(game), start="two-tiles"))
     prepare_kernels()
     from tilebase.files.work_folders import work_folder

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from tilebase.questions.limits import Trial
 
 
-def sooner(shape: str, goal: int | str) -> str:
-    """Return a line that names this search, for a lower bound that takes long."""
-    command = f"tilebase limits {shape} {goal} --budget 1min"
+def sooner(game: str) -> str:
+    """Return a line that names this search, for a lower bound of a game, as text, that takes long."""
+    command = f"tilebase limits {game} --budget 1min"
     return f"A weaker bound, sooner: solve within limits, which {command} finds\n"
 
 
@@ -54,7 +54,7 @@ def limits(
 ) -> int:
     """Search for limits that give a bound, or force a goal.
 
-    The search begins with --limits, or with the lowest limits that allow a win. It prints the path to the
+    The search begins with --limits, or with low limits of its own. It prints the path to the
     best limits found, and the command that proves the bound.
 
     With --minimal: all minimal winning and maximal losing limits, up to symmetry. Of --spawn, only whether it

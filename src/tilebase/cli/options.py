@@ -172,7 +172,7 @@ class RuleOptions:
     pattern: PatternOption = None
     formation: str | None = None
     """Play in this formation (tilebase plan formations lists them), or in that of FILE.toml. Then the goal is
-    the only argument."""
+    the only argument. Not for lemma, limits and force starts."""
     rules: str | None = None
     """Rare rules: a TOML file, or its lines, such as 'walls = [0, 5]; horizon = 40'. docs/game.md lists
     them."""

@@ -141,11 +141,11 @@ def signed(statement: str) -> str:
     return f"{statement.removesuffix('.')} {signature()}."
 
 
-def how_certain(values: Iterable[object]) -> str:
+def how_certain(values: Iterable[object], how: str) -> str:
     """Return how to learn whether rounded probabilities are 1, if one of the values may be; else nothing."""
     if not any(str(value).startswith("more than 1 - ") for value in values):
         return ""
-    return "whether a win is certain: --objective guaranteed, or tilebase solve exact\n"
+    return f"whether a win is certain: {how}\n"
 
 
 PLANNING: ContextVar[bool] = ContextVar("PLANNING", default=False)

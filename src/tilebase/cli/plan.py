@@ -59,7 +59,7 @@ def _game(
     """Estimate a command, or compare formations.
 
     Estimates time, memory and disk, and starts nothing. Write plan in front of a command (count, solve,
-    force, evaluate, thin or verify) to plan it with all its options. For a game, plan estimates counting,
+    force, evaluate, thin or verify) to plan it with its options. For a game, plan estimates counting,
     solving and forcing. For a board, it lists the games that have it. With more --threads than processors,
     the plan is for that number of cores. If something does not fit, the reasons are below the table.
 

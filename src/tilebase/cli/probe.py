@@ -229,4 +229,5 @@ def _describe_values(answer: Answer) -> str:
         lines.append(f"{mark} {slide.direction:{width}}  {slide.value}  {note}")
     lines += [f"  {direction:{width}}  {why}" for direction, why in refused.items()]
     lines += [note for note in answer.notes if note != answer.doubt]
-    return "\n".join(lines) + "\n" + how_certain([answer.value, *(slide.value for slide in answer.slides)])
+    values = [answer.value, *(slide.value for slide in answer.slides)]
+    return "\n".join(lines) + "\n" + how_certain(values, "solve --objective guaranteed into the table")

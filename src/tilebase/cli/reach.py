@@ -82,9 +82,9 @@ def board(
 ) -> int:
     """Decide whether play can reach a board from the empty board, and print a game that ends with it.
 
-    The player may also choose the cell of each drop (spawn). "Cannot be reached" is proved, by a list of
-    every position from which the board can be reached. If time or memory runs out first, the exit status is
-    1.
+    The player may also choose the cell of each drop (spawn). "Cannot be reached" is proved, by a lemma or a
+    list of every position from which the board can be reached. If time or memory runs out first, the exit
+    status is 1.
 
     tilebase reach board 2,4,2/4,2,4/2,4,2 --drops 2
 

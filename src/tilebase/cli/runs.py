@@ -22,8 +22,9 @@ def runs(
 ) -> int:
     """List or delete the folders of runs.
 
-    A command without --work or -o keeps its run in a folder, continues there after a kill, and deletes it at
-    the end. The list has the folders of running commands, and those that were left unfinished.
+    A command (count, solve, force or lemma) without --work or -o keeps its run in a folder, continues there
+    after a kill, and deletes it at the end. The list has the folders of running commands, and those that were
+    left unfinished.
 
     tilebase runs
 

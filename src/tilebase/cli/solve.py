@@ -31,7 +31,7 @@ from tilebase.errors import UsageError
 from tilebase.game.findings import claim_of
 from tilebase.game.formations import formation_of
 from tilebase.game.game import Game
-from tilebase.game.names import title_of
+from tilebase.game.names import game_text, title_of
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective, check_goal_fits, parse_objectives
 from tilebase.runtime.measured import working_time
@@ -216,8 +216,8 @@ def _write(solution: Solution, show: Shown, seconds: float, table: Path | None, 
     if above is not None and solution.complete:
         rows.insert(1, _kept(table, title, above))
     found = list(start.values())
-    text = table_text(rows) + how_certain(found) + _cited(bounds, show.record)
-    text += _recorded(solution.game, solution.objectives, found)
+    text = table_text(rows) + how_certain(found, "--objective guaranteed, or tilebase solve exact")
+    text += _cited(bounds, show.record) + _recorded(solution.game, solution.objectives, found)
     show.write(
         rows, partial(_document, solution, bounds, table), data=_values(solution, start), text=text,
         game=solution.game,
@@ -250,7 +250,7 @@ def _sooner(game: Game, objectives: Sequence[Objective]) -> str:
     lower = any(one.is_bound and not one.rounds_up for one in objectives)
     if not lower or game.limits is not None or game.goal is None or formation_of(game) is not None:
         return ""
-    return f"\n{sooner(game.shape_text, game.goal)}"
+    return f"\n{sooner(game_text(game))}"
 
 
 def _recorded(game: Game, objectives: Sequence[Objective], values: Sequence[Found] = ()) -> str:

@@ -33,8 +33,8 @@ def thin(
 ) -> int:
     """Write a smaller table, and print what it omits.
 
-    --visited keeps the states that optimal play visits, with probabilities computed exactly. A probe of such
-    a state prints the same as with the whole table.
+    --visited keeps the states that optimal play visits, with probabilities that are computed, not sampled. A
+    probe of such a state prints the same as with the whole table.
 
     --above keeps the boards that are worth at least a value. A probe of another board prints that its value
     is below. tilebase solve --above writes such a table at once.

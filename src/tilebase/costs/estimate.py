@@ -15,6 +15,7 @@ from typing import NoReturn
 from tilebase.costs.rates import busy
 from tilebase.errors import RefusedError, ResourceError, UsageError
 from tilebase.files import places
+from tilebase.game.formations import formation_of
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import byte_text, enough_text
@@ -149,14 +150,15 @@ def check(
     """
 
     def ways(too_much: Callable[[Estimate], str | None]) -> str:
-        limits = "lower limits on cells" if game.limits is not None else "limits on cells (--limits)"
+        other = "lower limits on cells" if game.limits is not None else "limits on cells (--limits)"
+        less = "another formation" if formation_of(game) else f"{fewer or other}, fewer cells"
         for smaller in _smaller_goals(game):
             with suppress(ResourceError, UsageError):
                 other = estimate(smaller)
                 if other.seconds <= DAY and too_much(other) is None:
                     takes = f"{title_of(smaller)} takes about {duration(other.seconds)}"
-                    return f"ask for a smaller goal ({takes}), {fewer or limits}, fewer cells"
-        return f"ask for {fewer or limits}, fewer cells"
+                    return f"ask for a smaller goal ({takes}), {less}"
+        return f"ask for {less}"
 
     found = estimate(game)
     admit(found, allowed, ways, folder, others)

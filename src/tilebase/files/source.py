@@ -318,7 +318,7 @@ def open_location(location: Path | str) -> Location:
     if mode:
         return Zip(path)
     made = f", which tilebase solve {path.name} GOAL -o {path} makes" if is_shape(path.name) else ""
-    raise MissingLayerError(f"{path} not found: name the folder or zip file of a table{made}")
+    raise MissingLayerError(f"{path} not found: name a folder or zip file of a table or winning set{made}")
 
 
 # -- files that a user names for results -----------------------------------------------------------

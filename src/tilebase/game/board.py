@@ -177,7 +177,7 @@ class Board:
         Raises `UsageError` if `size` is not positive.
         """
         if not isinstance(size, int | float) or not 0 < size < 1e6:
-            raise UsageError(f"the size of a picture must be 1 to 1,000,000 pixels, not {size}")
+            raise UsageError(f"the size of a picture must be above 0 and below 1,000,000 pixels, not {size}")
         width, height = drawing_size(self.game.shape)
         return drawing(self.game.shape, self.text, size / max(width, height))
 

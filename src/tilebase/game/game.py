@@ -208,7 +208,7 @@ class Game(Boards):
             raise GameError(f"not the identity of a game: {error}") from error
 
     def changed(self, **values: Any) -> Game:
-        """Return a game with some parameters changed.  Raises `GameError` if it does not exist."""
+        """Return a `Game` with some parameters changed.  Raises `GameError` if it does not exist."""
         named = {"four" if name == "spawn" else name: value for name, value in values.items()}
         return Game.from_identity(self.identity | named)
 
@@ -464,18 +464,18 @@ def _check_tiles(game: Game) -> None:
         if goal > built:
             raise GameError(
                 f"goal {game.goal} cannot be made on {game.shape_text}: "
-                f"{game.free_cells} cells make at most {2**built}, so the chance to win is 0; "
-                f"tilebase count {game.shape_text} counts its boards without a goal"
+                f"{game.free_cells} cells make at most {2**built}, so the chance to win is 0"
             )
     if game.masks and (game.goal_exponent or 0) > code:
         raise GameError(f"with masks the goal is at most {2**code}, as x takes a code: lower the goal")
     if max(game.tops) > code:
         made = f"goal {game.goal} can be made, but " if game.goal else ""
+        most = 2**code if game.masks else 2 ** (code + 1)
         raise GameError(
             f"{made}boards of {game.shape_text} can hold the tile {2 ** max(game.tops)} before play ends, "
             f"and the {game.bits} bits of a cell store tiles to {2**code}: name a goal of at most "
-            f"{2 ** (code + 1)}, as {game.shape_text} {2 ** (code + 1)}, in Python "
-            f"Game('{game.shape_text}', {2 ** (code + 1)}), or limits of {2**code}"
+            f"{most}, as {game.shape_text} {most}, in Python Game('{game.shape_text}', {most}), "
+            f"or limits of {2**code}"
         )
 
 

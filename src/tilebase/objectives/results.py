@@ -41,7 +41,7 @@ class LayerSummary:
     least, mean, largest:
         Of their values, as floats; `NEVER` if it is of games that cannot be won, which the mean leaves out.
     won, lost:
-        How many have the value 1, and the value 0, after rounding to the type of the values.  The
+        How many are worth as much as a win, and as a loss, after rounding to the type of the values.  The
         objective `guaranteed` counts forced wins exactly.  `won` is 0 for objectives without a win.
     """
 
@@ -95,8 +95,8 @@ class LayerSummary:
 class StartValues(Mapping[str, Value]):
     """The values of the start, by the labels of the objectives; read only.
 
-    A name that is not a label, such as ``"win"``, finds the first objective with that name.  If a win can be
-    forced from the start, the probability to win is exactly 1.  Beside `loss`, it has its complement.
+    A name that is not a label, such as ``"win"``, finds the first objective with that name.  If `guaranteed`
+    says that a win can be forced, the probability to win is exactly 1.  Beside `loss`, it has its complement.
 
     >>> from tilebase.objectives.values import Rounded
     >>> start = StartValues((Objective("win", "float32"),), (Rounded(0.5, "float32", 1e-6, 1),))

@@ -5,11 +5,11 @@ proved.  An `Interval` is proved to hold the optimum.  `Below` says that a table
 
 `str` of a value has all its digits; `short_text` has as many as people read (`numbers`).
 
-Values are used like numbers: in `float` and `round`, in formats such as ``.3f``, and with ``<``, ``<=``,
-``>`` and ``>=``; an exact or rounded 0, and an exact "no", is false.  A bound is rounded outward and compared
-as a bound: a comparison that it does not decide raises `UsageError`.  ``==`` is stricter: an `Exact` value
-equals the number that it is; any other value equals only one of the same type with the same fields, since 1
-after rounding need not be 1.
+Values are used like numbers: in `float` and in `round` (but for an interval), in formats such as ``.3f``, and
+with ``<``, ``<=``, ``>`` and ``>=``; an exact or rounded 0, and an exact "no", is false.  A bound is rounded
+outward and compared as a bound: a comparison that it does not decide raises `UsageError`.  ``==`` is
+stricter: an `Exact` value equals the number that it is; any other value equals only one of the same type with
+the same fields, since 1 after rounding need not be 1.
 
 >>> value = Rounded(0.0828872890716, "float64", 1e-14, 1)
 >>> f"{value:.3f}", round(value, 2), value > 0.08, value == 0.0828872890716, Exact(1) == 1

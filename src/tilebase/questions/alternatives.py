@@ -15,6 +15,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.formations import formation_of, formations
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
+from tilebase.game.spawns import ORIGINAL
 from tilebase.objectives.objective import Objective
 from tilebase.questions.force import check_ways
 
@@ -44,7 +45,11 @@ def instead_of_solving(
     if OF_WINS.intersection(names):
         with suppress(UsageError):
             check_ways(game, None, None, None)
-            yield f"whether the goal can be forced: tilebase force {game_text(game)} --budget 10min"
+            spawned = ",".join(str(2**e) for e in game.spawn_exponents)
+            named = game_text(game.changed(spawn=ORIGINAL))
+            named += "" if spawned == "2,4" else f" --spawns {spawned}"
+            named += " --start two-tiles" if game.start == "two-tiles" else ""
+            yield f"whether the goal can be forced: tilebase force {named} --budget 10min"
         goal = game.goal or 0
         plain = game.changed(start="two-tiles") == Game("4x4", game.goal or 2048)
         if plain and any(one.least_goal <= goal <= one.largest_goal for one in formations()):
@@ -63,11 +68,10 @@ def _look_ahead(
     )
     asked = f"--objective {values}"
     if game.start_board is None:
-        named = game_text(game.changed(start="two-tiles", horizon=None))
-        yield (
-            "the value of a board if the game ends at a sum: "
-            f"tilebase solve {named} {asked} --start BOARD --rules horizon=SUM"
-        )
+        last = game.largest_sum
+        named = game_text(game.changed(start="two-tiles", horizon=last))
+        named = named.replace(f"horizon = {last}", "horizon = SUM")
+        yield f"the value of a board if the game ends at a sum: tilebase solve {named} {asked} --start BOARD"
         return
     first = game.sum(game.start_board)
     sums = range(first + 4, game.horizon or first + 1024, 4)

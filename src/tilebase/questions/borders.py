@@ -108,7 +108,7 @@ def find_border(game: Game, *, seconds: float = math.inf, **use: Unpack[Use]) ->
     """
     check_is_game(game)
     if game.goal is None or game.pattern is not None:
-        raise UsageError("without a goal there is nothing to force: give a tile, and no pattern")
+        raise UsageError("minimal limits are those that force a tile: give a tile, and no pattern")
     if math.isinf(seconds) and game.cells - len(game.walls) > MOST_UNBOUNDED:
         refuse_endless(f"the least limits of {game}")
     search = _BorderSearch(game, time.monotonic() + seconds, Allowance.of(**use))

@@ -207,22 +207,23 @@ def solve_exactly(
         raise UsageError(f"the values of states are those of the play best: leave {play} or states out")
     expected = float(layers_of(game).afterstates.sum())
     if expected > SURELY * MOST_AFTERSTATES:  # counting may take hours
-        raise _too_large(game, f"about {number_in_words(expected)}")
+        raise _too_large(game, f"about {number_in_words(expected)}", chosen)
     with temporary_folder() as folder:
         path = folder / "run"
         counts = count(game, folder=path, keep="afterstates", **use)
         every = counts.total("afterstates")
         if every > MOST_AFTERSTATES:
-            raise _too_large(game, f"{every:,}")
+            raise _too_large(game, f"{every:,}", chosen)
         pace = Pace(use.get("progress"), "afterstates")
         with LayerFolder(path / "afterstates", Contents(game)) as boards:
             return _Pass(boards, chosen, play).run(every, layer, states, pace)
 
 
-def _too_large(game: Game, afterstates: str) -> ResourceError:
+def _too_large(game: Game, afterstates: str, objective: Objective) -> ResourceError:
+    bounds = objective.name in ("win", "loss") and objective.discount == 1
     return ResourceError(
         f"{game} has {afterstates} afterstates, and fractions are for at most {MOST_AFTERSTATES:,}: "
-        "solve it in floats, or for proved bounds with the objective lower,upper"
+        "solve it in floats" + (", or for proved bounds with the objective lower,upper" if bounds else "")
     )
 
 

@@ -63,7 +63,7 @@ def solve(
     cluster: str | Executor | None = None,
     **use: Unpack[Use],
 ) -> Solution:
-    """Solve a game: compute the value of every reachable position, exactly or as proved bounds.
+    """Solve a game: compute the value of every reachable position: exact, rounded, or a proved bound.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def solve(
         Folder for layers, to continue after an interruption.  Layers of values are deleted when they are no
         longer needed.  Without table and folder: a temporary folder.
     down_to:
-        Stop after the layer of this sum.  Then no table is finished, and if the start has a smaller sum,
-        it has no value.
+        Stop after the layer of this sum.  If there are smaller sums, no table is finished, and a start with
+        one has no value.
     space:
         ``"reachable"``: the reachable positions, which are counted first.  ``"all"``: every board within the
         limits, in the order of the perfect index, without counting and without stored keys; use it for games

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tilebase.errors import StorageError
 
-OTHER_RUNS = "set TILEBASE_RUNS_DIR to a folder that can be written, or name one with --work or -o"
+OTHER_RUNS = "set TILEBASE_RUNS_DIR to a folder that can be written, or give --work or -o where there is one"
 """What to do where the folder for runs cannot be used."""
 NO_CACHE = (
     "every command compiles its kernels again, which takes seconds: set TILEBASE_CACHE_DIR to a folder that "

@@ -80,7 +80,7 @@ class Halves:
     def _too_many(self, count: int) -> ResourceError:
         return ResourceError(
             f"counting {self.game} needs tables of {count:,} half boards, more than {TABLE_LIMIT:,}: "
-            "stop at a smaller sum (--up-to), or give limits on cells (--limits)"
+            "count up to a smaller sum (--up-to), or choose a smaller goal, lower limits or fewer cells"
         )
 
 

@@ -100,7 +100,7 @@ class Answer:
         The board, with the chosen reading if it has real tiles; the meaning of values, in words; their unit.
     value:
         The value of the state under optimal play; `Below` if every slide has the value `Below`; `Unknown` if
-        nothing is known of it.  A lost position (no slide) has the value 0.
+        nothing is known of it.  A lost position (no slide) has that of a lost game.
     slides:
         All allowed slides, in the order of the game's directions.
     best:

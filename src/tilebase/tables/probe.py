@@ -411,7 +411,7 @@ def open_table(location: Table | Path | str) -> Table:
     >>> open_table("nowhere")
     Traceback (most recent call last):
         ...
-    tilebase.errors.MissingLayerError: nowhere not found: name the folder or zip file of a table
+    tilebase.errors.MissingLayerError: nowhere not found: name a folder or zip file of a table or winning set
     """
     if isinstance(location, Table):
         return location

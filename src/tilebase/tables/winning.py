@@ -97,7 +97,9 @@ class WinningSet(Verdicts):
         """
         manifest, game = self.manifest, self.game.changed(pattern=pattern)
         if manifest.strategy != "sum" or not manifest.strong or manifest.corollary7:
-            raise UsageError(f"{self.name} does not hold all boards by sum: make it with --strategy sum")
+            raise UsageError(
+                f"{self.name} does not hold all boards by sum: use --strategy sum, no --corollary7"
+            )
         if len(game.patterns) != 1 or game.unmergeable:
             raise UsageError(f"{pattern} stands for several patterns, or the game has tiles x: count one")
         choices = [
@@ -231,6 +233,6 @@ def open_winning_set(location: Path | str) -> WinningSet:
     >>> open_winning_set("nowhere")
     Traceback (most recent call last):
         ...
-    tilebase.errors.MissingLayerError: nowhere not found: name the folder or zip file of a table
+    tilebase.errors.MissingLayerError: nowhere not found: name a folder or zip file of a table or winning set
     """
     return WinningSet.of(*read_manifest(location))

@@ -337,8 +337,8 @@ def serve(
     ----------
     tables:
         Folders, zip files or URLs of tables and winning sets, files of certificates, and folders with tables
-        in subfolders.  None: the library; the page also solves games into it, unless other machines can reach
-        it.
+        in subfolders.  Empty: the library; the page also solves games into it, unless other machines can
+        reach it.
     game, objective:
         A game to solve first, in the background, while the page shows the progress.
     folder:
