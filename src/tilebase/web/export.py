@@ -275,6 +275,7 @@ def _advance(flow: Walk, layer: _States) -> float:
 def _header(table: Table, objective: Objective, states: int, leaves: float) -> dict[str, Any]:
     """Return what the player has to know before the first slide."""
     least, (_, won) = table.manifest.least, sentinels(table.game, objective)
+    codes = table.game.bounds.code + 1  # x is none of them
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -291,7 +292,7 @@ def _header(table: Table, objective: Objective, states: int, leaves: float) -> d
             "lost": objective.lost,
             "rounded": objective.is_float,
             "discount": float(objective.discount),
-            "potential": potentials(objective.merge)[: table.game.x] if objective.merge else None,
+            "potential": potentials(objective.merge)[:codes] if objective.merge else None,
         },
         "start": value_document(table.start[objective.label], objective.unit),
         "thinned": table.manifest.thinned is not None,
