@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 from pathlib import Path
 
@@ -84,6 +85,8 @@ def test_never_is_infinite_in_data(solved, tmp_path: Path, printed) -> None:
     assert values.count("inf") == list(oracle.values(GAME, "fewest").states.values()).count(-NEVER) > 0
     (row,) = csv.DictReader(printed("solve 2x2 32 --start 4,2/2,4 --objective fewest -f csv -q").splitlines())
     assert row["value"] == "inf"
+    board = json.loads(printed(f"probe {solved(Game('2x3', 64), 'fewest')} 2,8,8/32,8,32 -f json"))
+    assert [slide["loss_text"] for slide in board["slides"]] == ["the win", "0", "the win", "0"]
 
 
 @pytest.mark.parametrize(

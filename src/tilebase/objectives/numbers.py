@@ -31,6 +31,8 @@ from typing import Literal, TypeAlias
 Unit: TypeAlias = Literal["probability", "score", "merges", "slides", "tile", "yes-no"]
 """What a value counts."""
 
+NEVER = 1 << 30
+"""The number of slides to a win that stands for "never"."""
 SMALL = 1e-6
 """A smaller probability is written with a power of ten."""
 NEAR_ONE = Fraction(1e-9)
@@ -216,6 +218,8 @@ def loss_text(loss: float, unit: Unit, of: float) -> str:
         return "0"
     if unit == "yes-no":
         return "the forced win"
+    if unit == "slides" and loss >= NEVER:
+        return "the win"
     if loss < NEGLIGIBLE * of:
         return "≈ 0"
     number = Fraction(loss)

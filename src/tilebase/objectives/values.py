@@ -38,6 +38,7 @@ from tilebase.game.notation import fraction_of
 from tilebase.objectives.numbers import (
     DOWN,
     NEAR,
+    NEVER,
     SMALL,
     UP,
     Unit,
@@ -49,9 +50,6 @@ from tilebase.objectives.numbers import (
 from tilebase.objectives.types import TYPES
 
 Number: TypeAlias = float | int | bool | Fraction
-
-NEVER = 1 << 30
-"""The number of slides to a win that stands for "never"."""
 
 
 class Known(ABC):

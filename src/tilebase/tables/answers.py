@@ -12,7 +12,7 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.names import title_of
 from tilebase.game.notation import cell_text, split_cells, tile_text
-from tilebase.objectives.numbers import Unit, is_mistake, loss_text
+from tilebase.objectives.numbers import NEVER, Unit, is_mistake, loss_text
 from tilebase.objectives.values import (
     Below,
     Exact,
@@ -251,8 +251,8 @@ class Answer:
 
         If values are proved bounds, the loss is the difference of the bounds; if they are intervals, that of
         their midpoints.  These differences are not proved.  If the table omits the board that the slide leads
-        to, the loss is at least the returned number.  On a board with equal large tiles it is not known
-        (`doubt`), nor where the horizon decides it (`cut`).
+        to, the loss is at least the returned number.  From a number of slides to "never" it is 2^30.  On a
+        board with equal large tiles it is not known (`doubt`), nor where the horizon decides it (`cut`).
         """
         slide = self.slide(direction)
         if slide is None or self.unjudged:
@@ -267,7 +267,7 @@ class Answer:
         best, other = _complement(self.value), _complement(slide.value)
         if best is not None and other is not None:
             return abs(best - other)
-        return abs(float(self.value) - float(slide.value))
+        return min(abs(float(self.value) - float(slide.value)), float(NEVER))
 
     def as_dict(self, *, spawns: bool = False) -> dict[str, Any]:
         """Return plain JSON values; with `spawns`, also the states after each slide with their
