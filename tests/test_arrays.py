@@ -193,6 +193,7 @@ def test_a_thinned_table(solved, tmp_path):
         *(([[x, 1, 0, 0]], "exponents", "must be whole numbers, not .* float64") for x in (0.5, math.nan)),
         ([["2", "2", "0", "0"]], "tiles", "must be whole numbers, not an array of <U1"),
         ([1 << 40], "keys", "key 0 is not a board of 2x2, to 32: it has too many bits"),
+        *((wrong, "keys", "keys must be whole numbers from 0 to") for wrong in ([-1], [1 << 64], [0.5])),
         ([0xF000], "keys", "board 0 is not a board of 2x2, to 32: cell 0"),
         ([[1, 1, 0, 0], [1]], "exponents", "list cannot be read as an array: rows must have the same length"),
         ([[1, 1, 0, 0]], "colours", "must be one of exponents, tiles, keys, one-hot, not 'colours'"),
@@ -310,7 +311,7 @@ def test_keys_of_other_types():
         assert arrays.tops(given).tolist() == [1, 3]
     assert arrays.slide([]).after.shape == (0, 4)
     for wrong in ([-1], [0.5], ["1"]):
-        with pytest.raises(UsageError, match="keys must be whole numbers from 0 up"):
+        with pytest.raises(UsageError, match="keys must be whole numbers from 0 to"):
             arrays.slide(wrong)
 
 
@@ -325,6 +326,10 @@ def test_what_a_table_cannot_answer(solved, tmp_path, monkeypatch):
         arrays.probe([[1, 1, 0, 0]], missing="zero")
     with pytest.raises(UsageError, match="kind must be afterstates or states, not 'boards'"):
         next(arrays.iter_layers("boards"))
+    with pytest.raises(UsageError, match="most must be 1 or more, not -1"):
+        next(arrays.iter_layers(most=-1))
+    with pytest.raises(UsageError, match="exponents or tiles, not as 'keys'"):
+        GameArrays(SMALL).unpack([1], encoding="keys")
     assert arrays.probe(np.zeros((0, 2, 2), dtype=np.uint8)).q.shape == (0, 4)
     monkeypatch.setattr("tilebase.arrays.values.available_memory", lambda: 1000)
     with pytest.raises(ResourceError, match="layer by layer with iter_layers"):

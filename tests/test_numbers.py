@@ -109,6 +109,7 @@ def test_values_are_formatted_and_rounded() -> None:
     bounds = [f"{one:.2f}" for one in (low, high, Interval(low.bound, high.bound))]
     assert bounds == ["0.66", "0.67", "0.66 to 0.67"]
     assert (round(low, 2), round(high, 2), round(low), round(high)) == (0.66, 0.67, 0, 1)
+    assert Fraction(round(low, 20)) <= Fraction(2, 3) <= Fraction(round(high, 20))
     assert (f"{Exact(7):d}", f"{Exact(Fraction(1, 3)):.2f}", round(Exact(Fraction(5, 2)))) == ("7", "0.33", 2)
     assert [bool(Exact(value)) for value in (True, False, 0)] == [True, False, False]
 

@@ -373,6 +373,10 @@ def test_a_table_plays_for_the_objective_that_is_named(solved):
     assert other.value < score - 1
     with pytest.raises(UsageError, match="has no values of score"):
         distributions(alone, alone, objective="score", threads=1)
+    with pytest.raises(UsageError, match="has no values of score"):
+        distributions(alone, "random", objective="score", threads=1)
+    with pytest.raises(UsageError, match="symmetry must be one of canonical, check, none, not 'all'"):
+        distributions(alone, "random", symmetry="all", threads=1)
 
 
 def test_a_table_without_the_goal_names_what_answers(solved):

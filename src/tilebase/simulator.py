@@ -208,7 +208,7 @@ class Simulator:
     def pack(self, boards: Any) -> npt.NDArray[Any]:
         """Return n boards of any form as `place` takes them: keys ``uint64[n]``.
 
-        Raises `UsageError` if there are not as many as games, or one is not a state of the game.
+        Raises `UsageError` if there are not as many as games, or as `GameArrays.pack`.
         """
         states = self._pack(boards)
         if states.shape not in ((len(self),), (len(self), self.game.cells)):
@@ -258,21 +258,23 @@ class Simulator:
         Raises
         ------
         UsageError
-            If the actions are not ``n`` whole numbers from 0 to A - 1, or `illegal` is not one of `ILLEGAL`.
+            If the actions are not ``n`` whole numbers from 0 to A - 1, `which` or `begin` not ``bool[n]``, or
+            `illegal` is not one of `ILLEGAL`.
         """
         if illegal not in ILLEGAL:
             raise UsageError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
         given, chosen = self.checked(actions), self._chosen(which)
         wide_goal = not self._WIDE and self.arrays.wide_goal
         before = (self.keys.copy(), self.going) if wide_goal else None
-        self._play(given, chosen if begin is None else chosen & ~begin, illegal == "terminate")
-        if begin is not None and begin.any():
-            self._begin(begin)
+        begun = None if begin is None else self._chosen(begin)
+        self._play(given, chosen if begun is None else chosen & ~begun, illegal == "terminate")
+        if begun is not None and begun.any():
+            self._begin(begun)
         if before is None:
             self._look_ahead()
         else:  # a board that was won before keeps its goal, for which a key has no room
             keys, going = before
-            self._look_ahead(np.flatnonzero(going if begin is None else going | begin))
+            self._look_ahead(np.flatnonzero(going if begun is None else going | begun))
             self._write_goals(keys, given)
 
     def checked(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
@@ -291,7 +293,14 @@ class Simulator:
     # -- how it is done ------------------------------------------------------------------------
 
     def _chosen(self, which: Flags | None) -> Flags:
-        return self._every if which is None else np.ascontiguousarray(which, dtype=np.bool_)
+        """Return which games are meant.  Kernels read a flag for each without a check."""
+        chosen = self._every if which is None else np.ascontiguousarray(which)
+        if chosen.dtype != np.bool_ or chosen.shape != (len(self),):
+            raise UsageError(
+                f"name games by an array [{len(self)}] of truth values, not {list(chosen.shape)} of "
+                f"{chosen.dtype}"
+            )
+        return chosen
 
     def _play(self, actions: npt.NDArray[np.int64], chosen: Flags, ends: bool) -> None:
         """Slide and spawn in some games; `ends`: a slide that is not allowed ends the game."""

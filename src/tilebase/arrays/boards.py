@@ -117,15 +117,16 @@ class GameArrays:
         if encoding not in ENCODINGS:
             raise UsageError(f"the encoding must be one of {', '.join(ENCODINGS)}, not {encoding!r}")
         given, encoding = self._read(boards, encoding, played=played)
-        given = self._whole_numbers(given)
         if encoding == "keys":
-            keys, bits = given.ravel().astype(np.uint64), self.game.bits * self.game.cells
+            given = as_array(given)
+            keys, bits = as_keys(given).ravel(), self.game.bits * self.game.cells
             if bits < 64 and (long := keys >> np.uint64(bits) != 0).any():
                 raise UsageError(
                     f"key {int(long.argmax())} is not a board of {self.game}: it has too many bits"
                 )
             _, won = self._packed(self._cells(keys), played=played)  # which checks them
             return keys.reshape(given.shape), won.reshape(given.shape)
+        given = self._whole_numbers(given)
         if encoding == "one-hot":
             given = self._exponents(given)
         batch, rows = self._batch(given), given.reshape(-1, self.game.cells)
@@ -138,7 +139,12 @@ class GameArrays:
         return keys.reshape(batch), won.reshape(batch)
 
     def unpack(self, keys: npt.ArrayLike, *, encoding: Literal["exponents", "tiles"] = "exponents") -> Any:
-        """Return boards: exponents ``uint8[*batch, *shape]``, or tiles ``int64[*batch, *shape]``."""
+        """Return boards: exponents ``uint8[*batch, *shape]``, or tiles ``int64[*batch, *shape]``.
+
+        Raises `UsageError` for another encoding, or if the keys are no whole numbers.
+        """
+        if encoding not in ENCODINGS[:2]:
+            raise UsageError(f"boards are unpacked as {' or '.join(ENCODINGS[:2])}, not as {encoding!r}")
         cells = self._cells(as_keys(keys).ravel())
         shaped = cells.reshape(np.shape(keys) + self.game.shape)
         return np.where(shaped, np.int64(1) << shaped.astype(np.int64), 0) if encoding == "tiles" else shaped
@@ -389,10 +395,10 @@ def as_array(given: Any) -> npt.NDArray[Any]:
 
 
 def as_keys(keys: npt.ArrayLike) -> Keys:
-    """Return packed boards as ``uint64[n]``.  Raises `UsageError` unless they are whole numbers from 0 up."""
+    """Return packed boards as ``uint64[*batch]``.  Raises `UsageError` unless they are numbers of 64 bits."""
     given = np.asarray(keys)
     if given.size and (given.dtype.kind not in "iu" or given.min() < 0):
-        raise UsageError("keys must be whole numbers from 0 up, as GameArrays.pack returns them")
+        raise UsageError("keys must be whole numbers from 0 to 2^64 - 1, as GameArrays.pack returns them")
     return np.ascontiguousarray(given, dtype=np.uint64)
 
 

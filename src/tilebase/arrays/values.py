@@ -228,6 +228,8 @@ class TableArrays:
         """
         if kind not in ("afterstates", "states"):
             raise UsageError(f"kind must be afterstates or states, not {kind!r}")
+        if most is not None and most < 1:
+            raise UsageError(f"most must be 1 or more, not {most}")
         none = np.zeros((0, len(self.boards.actions)))
         flags = none.astype(np.bool_)
         spawned = {s + (1 << e) for s in self.sums for e in self.game.spawn_exponents}

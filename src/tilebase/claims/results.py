@@ -297,7 +297,7 @@ def _name(*words: str) -> str:
 def find_result(name: str) -> Result:
     """Return the one result that `find_results` finds by its name, the beginning of it, or a JSON file.
 
-    Raises `UsageError` if there is none or more than one, `CorruptError` if the file is no result.
+    Raises `UsageError` if there is none or more than one, and of a file what `find_results` raises.
     """
     check_first(name, str, "the name of a result or of a JSON file")
     found = find_results(name)
@@ -320,8 +320,11 @@ def find_results(*words: str) -> tuple[Result, ...]:
     results with this value, published or computed; otherwise, with three digits or more, those whose values
     it rounds.
 
-    Raises `UsageError` if there is none, `CorruptError` if the file is no result.
+    Raises `UsageError` if there is none; of a file, `MissingLayerError` if it does not exist, `StorageError`
+    if it cannot be read, `CorruptError` if it is no result.
     """
+    for one in words:
+        check_first(one, str, "a word of a result")
     known, word = results(), words[0] if len(words) == 1 else ""
     if word.endswith(".json"):
         return (read_result(Path(word)),)

@@ -43,7 +43,7 @@ def shown_names(game: Game) -> dict[str, str]:
     return {field: field + OF_IMAGES * (changes and field.startswith("raw_")) for field in FIELDS}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CountResult(Reported):
     """Counts of reachable positions, canonical up to symmetry unless they are called raw.
 
@@ -83,6 +83,12 @@ class CountResult(Reported):
     raw_states: IntArray
     raw_live: IntArray
     complete: bool = True
+
+    def __eq__(self, other: object) -> bool:
+        return self.as_dict() == other.as_dict() if isinstance(other, CountResult) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.game)
 
     def __repr__(self) -> str:
         counted = f"{self.total('states'):,} states, {self.total('live'):,} live"

@@ -364,7 +364,11 @@ def split_of(boards: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     It is a hash (the mixing steps of SplitMix64) of the cells of ``boards[n, ...]`` in their order and of
     nothing else.  So a board that occurs in several games of a shape is in the same part of each, if these
     have the same symmetries.  Give the canonical boards, so that turned boards are in one part.
+
+    Raises `UsageError` unless they are an array of bytes.
     """
+    if not isinstance(boards, np.ndarray) or boards.dtype != np.uint8 or not boards.ndim:
+        raise UsageError("give boards as exponents, an array uint8[n, ...]")
     mixed = np.zeros(len(boards), dtype=np.uint64)
     for cell in boards.reshape(len(boards), -1).T:
         mixed = (mixed + cell + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)

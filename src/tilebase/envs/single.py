@@ -180,7 +180,7 @@ class GameEnv(Described, gymnasium.Env[Any, Any]):
         Raises
         ------
         UsageError
-            If the board is not a state of the game, or there is another option.
+            If the board does not fit the game (`GameArrays.pack`), or there is another option.
         """
         board = checked_options(options, ("board",)).get("board")
         super().reset(seed=seed)

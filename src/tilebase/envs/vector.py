@@ -107,7 +107,7 @@ class GameVectorEnv(Described, VectorEnv[Observation, npt.NDArray[np.int64], npt
         Raises
         ------
         UsageError
-            If the mask has another shape or type or is false everywhere, a board is not a state, or
+            If the mask has another shape or type or is false everywhere, a board does not fit the game, or
             there is another option.
         """
         given = checked_options(options, ("reset_mask", "boards"))

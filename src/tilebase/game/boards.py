@@ -431,7 +431,7 @@ class Boards:
 
         Won boards are refused, and so is a tile too large for a packed key.
         """
-        board = self._check_cells(cells, self.bounds.packed)
+        board = self._check_cells(self.cells_of(cells), self.bounds.packed)
         if not self.stands(board):
             raise BoardError(f"the x of {self.format(board)} do not cover a mask of {self}")
         if self.horizon is not None and self.sum(board) > self.last_sum:
@@ -452,12 +452,12 @@ class Boards:
         These include won boards, on which any tile may exceed its limit, and boards with a tile that
         is too large for a packed key.
         """
-        allowed = self.bounds.allowed
-        if not self.holds_goal(cells):
-            return self._check_cells(cells, allowed)
+        allowed, board = self.bounds.allowed, self.cells_of(cells)
+        if not self.holds_goal(board):
+            return self._check_cells(board, allowed)
         merged = max(allowed) + 1
         merged += merged == self.x_code  # a merge that would make the code of x makes the next exponent
-        return self._check_cells(cells, [0 if cell in self.walls else merged for cell in range(self.cells)])
+        return self._check_cells(board, [0 if cell in self.walls else merged for cell in range(self.cells)])
 
     def cells_of(self, cells: Iterable[int]) -> Cells:
         """Return the exponents of a board as a tuple.
@@ -472,8 +472,7 @@ class Boards:
             raise BoardError(f"{count_of(len(board), 'cell')}; a {self.shape_text} board has {self.cells}")
         return board
 
-    def _check_cells(self, cells: Sequence[int], most: Sequence[int]) -> Cells:
-        board = self.cells_of(cells)
+    def _check_cells(self, board: Cells, most: Sequence[int]) -> Cells:
         if not self.unmergeable and min(board) >= 0 and all(map(le, board, most)):
             return board
         for cell, (exponent, top) in enumerate(zip(board, most, strict=True)):

@@ -175,7 +175,7 @@ class Game(Boards):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The parameters as plain JSON values.  Two games are equal if and only if their identities are."""
+        """The parameters as plain JSON values.  Two games of a class are equal if and only if these are."""
         # Rules that few games have are left out if unused.
         further = {
             "pattern": self.pattern,

@@ -63,7 +63,12 @@ def permuter(permutation: Sequence[int]) -> Callable[[Sequence[int]], Cells]:
 
 
 def images(game: Game, cells: Sequence[int]) -> list[Cells]:
-    """Return the boards that the symmetries make of this one: one for each symmetry, repeats included."""
+    """Return the boards that the symmetries make of this one: one for each symmetry, repeats included.
+
+    Raises `BoardError` unless there is an exponent for each cell.
+    """
+    if len(cells) != game.cells:
+        game.cells_of(cells)
     return [permute(cells) for permute in _permuters(game)]
 
 

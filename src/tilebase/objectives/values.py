@@ -229,7 +229,11 @@ class Bound(Known):
 
     def __round__(self, digits: int | None = None) -> Any:
         text = self._formatted(f".{digits or 0}f")
-        return int(text) if digits is None else float(text)
+        if digits is None:
+            return int(text)
+        number, outside = float(text), math.inf if self.rounding == UP else -math.inf
+        inside = number < self.bound if self.rounding == UP else number > self.bound
+        return math.nextafter(number, outside) if inside else number
 
     def __str__(self) -> str:
         return f"{self.words} {cut(self.bound, up=self.rounding == UP)}"

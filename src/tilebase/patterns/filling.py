@@ -86,7 +86,7 @@ def fill_board(size: str, *, seed: int = 1, seconds: float = math.inf, **use: Un
     """Find a game that fills a board with 2s and 4s: drops of 2s, and no 8 is ever made.
 
     `size` is rows x columns, such as ``6x6``.  A game with the same seed is the same game.  `use` are the
-    keywords of `Use`; one thread does the work.  Raises `UsageError` if the size cannot be read, or
+    keywords of `Use`; one thread does the work.  Raises `UsageError` for a wrong size or seed, or
     `ResourceError` if a side is above 12.
 
     >>> fill_board("1x5").possible

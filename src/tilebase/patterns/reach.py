@@ -100,8 +100,8 @@ def reach(
 
     Raises
     ------
-    BoardError
-        If the text is not a board, or a tile is not a power of two.
+    UsageError
+        If the text is not a board (`BoardError`), or the drops or the seed do not exist.
     ResourceError
         If the board is too large for the search.
 

@@ -192,7 +192,7 @@ def parse_rules(
 
 def parse_drops(text: str) -> tuple[int, ...]:
     """Return the exponents of the tiles that are dropped: ``2`` or ``2,4``.  Raises `UsageError`."""
-    exponents = {"2": (1,), "2,4": (1, 2)}.get(text.replace(" ", ""))
+    exponents = {"2": (1,), "2,4": (1, 2)}.get(str(text).replace(" ", ""))
     if exponents is None:
         raise UsageError(f"drops {text!r}: new tiles are 2 or 2,4")
     return exponents

@@ -348,8 +348,8 @@ def _agent(table: Table, policy: Any, objective: str | None, name: Any, symmetry
     asked = asked_policy(policy, table.game, name, objective)
     playing = policy if isinstance(policy, Table) else None
     built_in = playing is not None or isinstance(policy, str)
-    if playing and objective is not None and find_objective(table.objectives, objective) is None:
-        playing.objective(objective)  # raises unless it has it
+    if objective is not None and find_objective(table.objectives, objective) is None:
+        (playing or table).objective(objective)  # raises unless it has it
     if built_in:
         local_folder(playing or table)
     return Agent(asked, symmetry or usual_symmetry(policy) or "canonical", again=not built_in)

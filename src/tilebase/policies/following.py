@@ -80,7 +80,8 @@ def visited_states(
 ) -> Iterator[Visited]:
     """Yield the states that a policy meets and in which it slides, ascending by sum, in pieces.
 
-    `policy` and `symmetry` are those of `judge`; ``optimal`` is optimal play.  Visits are probabilities.
+    `policy`, `symmetry` and `batch` are those of `judge`; ``optimal`` is optimal play.  Visits are
+    probabilities.  Raises `UsageError` as `judge` does.
     """
     if isinstance(policy, str) and policy == "optimal":
         return walk(arrays, Optimal())
@@ -99,9 +100,16 @@ class Optimal:
 
 
 class Agent:
-    """Asks a policy, and checks what it answers by asking `again`."""
+    """Asks a policy, and checks what it answers by asking `again`.
+
+    Raises `UsageError` if there is no such symmetry, or a batch has no board.
+    """
 
     def __init__(self, policy: ArrayPolicy, symmetry: str, batch: int = BATCH, *, again: bool = True) -> None:
+        if symmetry not in SYMMETRIES:
+            raise UsageError(f"symmetry must be one of {', '.join(SYMMETRIES)}, not {symmetry!r}")
+        if batch < 1:
+            raise UsageError(f"ask about 1 board or more at once, not {batch}")
         self.policy, self.boards, self.symmetry, self._again = policy, policy.boards, symmetry, again
         self.turned = symmetry != "none"
         self._batch = batch

@@ -27,7 +27,6 @@ from tilebase.objectives.values import Rounded, Value
 from tilebase.policies.asking import as_policy, findings_of, player_text
 from tilebase.policies.following import (
     CHECKED,
-    SYMMETRIES,
     Agent,
     Symmetry,
     Visited,
@@ -179,14 +178,14 @@ class Judgement(Reported):
         ``float64[*batch]`` and ``float64[*batch, A]``: NaN in states that no game of the agent meets or in
         which no slide is allowed, and for slides that it never makes.  Raises `UsageError` without `layers`.
         """
-        packed = self.boards.pack(boards, encoding=encoding)
+        packed, won = self.boards.pack_played(boards, encoding=encoding)
         shape = (*packed.shape, len(self.boards.actions))
         if not self.states:
             return np.full(packed.shape, np.nan), np.full(shape, np.nan)
         known = self.visited
         keys, turn = self.boards.canonical(packed.ravel()) if self.turned else (packed.ravel(), 0)
         at = np.minimum(known.keys.searchsorted(keys), len(known.keys) - 1)
-        there = known.keys[at] == keys
+        there = (known.keys[at] == keys) & ~won.ravel()  # the key of a board that is won means nothing
         value = np.where(there, known.own_value[at], np.nan)
         q = np.where(there[:, None], known.own_q[at], np.nan)
         q = np.take_along_axis(q, self.boards.action_maps[turn].reshape(-1, q.shape[1]), axis=1)
@@ -379,12 +378,14 @@ def judge(
     ------
     UsageError
         If the agent answers with a wrong shape or a slide that is not allowed, or the table does not have
-        such an objective or lacks a state that the agent meets.
+        such an objective.
+    MissingBoardError
+        If the table lacks a state that the agent meets.
     ResourceError
         Before it begins, if it is expected to take more than a week or more memory than there is (`cost_of`).
     """
-    if worst < 0 or batch < 1:
-        raise UsageError("give at least 0 worst decisions, and at least 1 board a batch")
+    if worst < 0:
+        raise UsageError(f"give at least 0 worst decisions, not {worst}")
     arrays, agent = _asked(table, policy, objective, symmetry, batch, returns=returns)
     table = arrays.table
     allowed, chosen = Allowance.of(**use), arrays.objective
@@ -436,7 +437,7 @@ def compare(
 ) -> Comparison:
     """Judge several agents on one table.
 
-    `policies` gives each agent a name; `options` are those of `judge`.  Raises what `judge` raises.
+    `policies` gives each agent a name; `options` are the others of `judge`.  Raises what `judge` raises.
     """
     if not policies or not isinstance(policies, Mapping):
         raise UsageError("name at least one policy to compare, as {name: policy}")
@@ -457,8 +458,6 @@ def _asked(
     returns: bool = False,
 ) -> tuple[TableArrays, Agent]:
     """Return the table and the agent as they are asked.  Raises `UsageError`."""
-    if symmetry not in SYMMETRIES:
-        raise UsageError(f"symmetry must be one of {', '.join(SYMMETRIES)}, not {symmetry!r}")
     arrays = TableArrays(table, objective, returns=returns)
     chosen = arrays.objective
     if not chosen.is_mean or chosen.is_bound:

@@ -218,15 +218,18 @@ def sample_fillings(
     the game) are equally likely.  The same `seed` draws the same fillings.  The limits of the game hold
     during play, and only the goal tile wins.  `use` are the keywords of `Use`.
 
-    Raises `UsageError` for a game without goal or pattern, with a goal sum, tiles x or several patterns,
-    `GameError` for invalid fillings.
+    Raises `UsageError` for a game without goal or pattern, with a goal sum, a horizon, tiles x or several
+    patterns, `GameError` for invalid fillings.
 
     >>> sample_fillings(Game("2x3", 64, pattern="lemma1"), 20)
     <FillingSample of 2x3, to 64, pattern lemma1: 20 of 20 random boards win, 0 are undecided>
     """
     check_is_game(game)
-    if len(game.patterns) != 1 or game.goal is None or game.goal_sum is not None or game.unmergeable:
-        raise UsageError("fillings are drawn for a goal and one pattern: leave out a goal sum and tiles x")
+    others = game.goal_sum is not None or game.horizon is not None or game.unmergeable
+    if len(game.patterns) != 1 or game.goal is None or others:
+        raise UsageError(
+            "fillings are drawn for a goal and one pattern: leave out a goal sum, a horizon and tiles x"
+        )
     if count < 1:
         raise UsageError(f"the number of fillings must be 1 or more, not {count}")
     filled = game if fillings is None else game.changed(limits=fillings)

@@ -94,7 +94,7 @@ def decision_diagram(
     states = state_graph(game, symmetric=symmetric, max_states=max_states).states
     solved = oracle.values(game, discount=discount)
     if board is not None:
-        board = oracle.representative(game, board, symmetric)
+        board = oracle.representative(game, game.cells_of(board), symmetric)
         if board not in states:
             raise UsageError(
                 f"{game.format(board)} is not a live state of {title_of(game)}: name one that play reaches"

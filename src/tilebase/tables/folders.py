@@ -117,11 +117,9 @@ class TableFolder(Closing):
         Raises
         ------
         MissingBoardError
-            If no table fits: the sentence says why the nearest does not.
+            If no table fits, or this is no board: the sentence says why the nearest does not.
         MissingObjectiveError
             If no table has values of the objective.
-        BoardError
-            If this is not a board at all.
         """
         if objective is not None:
             self.with_objective(objective)

@@ -76,8 +76,11 @@ def verify_table(
 
     `cluster` names workers that compute all values again, as in `solve`; bytes are compared here.  `use` are
     the keywords of `Use`; one thread does what workers do not.  Raises `MissingLayerError` if there is no
-    manifest, `CorruptError` if it is damaged, `ResourceError` if all values would take more than a week.
+    manifest, `CorruptError` if it is damaged, `ResourceError` if all values would take more than a week,
+    `UsageError` for a negative sample.
     """
+    if sample is not None and sample < 0:
+        raise UsageError(f"check 0 values or more, not {sample}")
     allowed = Allowance.of(**use)
     with open_cluster(cluster) as executor, open_table(location) as table:
         found = Findings()
