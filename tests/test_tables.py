@@ -106,6 +106,18 @@ def test_means_lie_within_their_proved_bounds(solved):
             assert low <= mean <= high
 
 
+def test_never_is_in_no_bar_and_no_mean(solved):
+    """A histogram of `fewest` counts slides; 2^30, which stands for never, is none."""
+    with open_table(solved(TINY, "fewest")) as table:
+        sizes = layer_sizes(table)
+        found = [layer_values(table, total) for total in sizes]
+    assert sum(found[0].counts) == sizes[min(sizes)]
+    assert sum(found[-1].counts) < sizes[max(sizes)]
+    for layer in found:
+        means = [mean for _, _, mean in layer.largest if mean is not None]
+        assert all(layer.edges[0] <= mean <= layer.edges[-1] < 100 for mean in means)
+
+
 def test_a_label_goes_before_a_name(solved):
     """`upper` is the label of the uint64 values, though the uint16 ones come first."""
     with open_table(solved(TINY, "upper:uint16,upper,win:float32,win")) as table:

@@ -17,6 +17,7 @@ from tilebase.files.layers import LayerFolder
 from tilebase.files.run import read_query
 from tilebase.files.source import local_path
 from tilebase.objectives.encoding import as_floats
+from tilebase.objectives.numbers import NEVER
 from tilebase.objectives.objective import Objective
 from tilebase.tables.probe import Table, open_table
 
@@ -37,9 +38,10 @@ class LayerValues:
         whole chunks at equal distances of a layer of more than 1,000,000 boards.
     edges, counts:
         ``counts[i]`` boards have a value from ``edges[i]`` to ``edges[i + 1]``.  The last edge is included.
+        A value of "never" is in no bar.
     largest:
-        ``(tile, boards, mean value)`` by the largest tile, ascending; empty for a table of all boards, which
-        keeps no boards.
+        ``(tile, boards, mean value)`` by the largest tile, ascending, the mean without values of "never",
+        None without others; empty for a table of all boards, which keeps no boards.
     """
 
     sum: int
@@ -47,7 +49,7 @@ class LayerValues:
     read: int
     edges: tuple[float, ...]
     counts: tuple[int, ...]
-    largest: tuple[tuple[int, int, float], ...]
+    largest: tuple[tuple[int, int, float | None], ...]
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -130,10 +132,12 @@ def layer_values(table: Table, total: int, objective: str | None = None) -> Laye
     chosen = table.objective(objective)
     keys, values = _read(table, total, chosen)
     numbers = chosen.told(as_floats(chosen, values))  # a proved bound as the nearest float
-    counts, edges = np.histogram(numbers, BINS, (0.0, 1.0) if chosen.meaning.needs_goal else None)
+    known = numbers < NEVER if chosen.counts_to_win else np.isfinite(numbers)
+    share = chosen.unit in ("probability", "yes-no")
+    counts, edges = np.histogram(numbers[known], BINS, (0.0, 1.0) if share else None)
     return LayerValues(
         total, table.prober.count(total), len(numbers), tuple(map(float, edges)), tuple(map(int, counts)),
-        () if keys is None else _by_largest(table, keys, numbers),
+        () if keys is None else _by_largest(table, keys, numbers, known),
     )  # fmt: skip
 
 
@@ -152,16 +156,17 @@ def _read(
 
 
 def _by_largest(
-    table: Table, keys: npt.NDArray[np.uint64], numbers: npt.NDArray[np.float64]
-) -> tuple[tuple[int, int, float], ...]:
+    table: Table, keys: npt.NDArray[np.uint64], numbers: npt.NDArray[np.float64], known: npt.NDArray[np.bool_]
+) -> tuple[tuple[int, int, float | None], ...]:
     cells = cells_of(table.game, keys)
     if table.game.unmergeable:
         cells[cells == table.game.x] = 0
     largest = cells.max(axis=0)
     counts = np.bincount(largest, minlength=1)
-    sums = np.bincount(largest, numbers, minlength=1)
+    valued = np.bincount(largest, known, minlength=1)
+    sums = np.bincount(largest, np.where(known, numbers, 0), minlength=1)
     return tuple(
-        (1 << e if e else 0, int(n), float(s / n))
-        for e, (n, s) in enumerate(zip(counts, sums, strict=True))
+        (1 << e if e else 0, int(n), float(s / m) if m else None)
+        for e, (n, m, s) in enumerate(zip(counts, valued, sums, strict=True))
         if n
     )

@@ -215,7 +215,7 @@ LAYER = record(
     {
         **members(WHOLE, "sum positions read"),
         "histogram": record({"edges": array(NUMBER), "counts": array(WHOLE)}),
-        "by_largest": array(record({"tile": WHOLE, "positions": WHOLE, "mean": NUMBER})),
+        "by_largest": array(record({"tile": WHOLE, "positions": WHOLE, "mean": nullable(NUMBER)})),
     }
 )
 DIAGRAM = record({"svg": TEXT, "boards": by_name(TEXT), "whole": TRUE, "board": nullable(TEXT)})

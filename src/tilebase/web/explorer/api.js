@@ -94,5 +94,5 @@ export function useGet(path, params) {
     return () => controller.abort();
   }, [url, turn]);
   const again = () => setTurn(turn + 1);
-  return { data: url ? state.data : null, problem: state.problem, busy: url !== state.at, again };
+  return { data: url ? state.data : null, problem: url === state.at ? state.problem : null, busy: url !== state.at, again };
 }

@@ -120,13 +120,20 @@ function After({ info, route, go, objective, digits, position, slide }) {
         ${slide.merges_large && html`<p>On the real board, this slide merges two large tiles; the table does not.</p>`}
       </section>
       ${problem && html`<${Notice} again=${again}>${problem}<//>`}
-      ${data && html`<${Spawns} spawns=${data.spawns} info=${info} digits=${digits} onOpen=${open} />`}
+      ${data && html`<${Spawns} spawns=${data.spawns} cost=${position.cost} info=${info} digits=${digits} onOpen=${open} />`}
     </div>
   </div>`;
 }
 
-function Spawns({ spawns, info, digits, onOpen }) {
-  const sorted = [...spawns].sort((one, other) => (numberOf(one.value) ?? 2) - (numberOf(other.value) ?? 2));
+/** What sorts spawns, the worst first: values that are below a bound, or never, come before numbers, unknown ones last. */
+function goodness(value, cost) {
+  const number = numberOf(value);
+  if (number === null) return value ? -Infinity : Infinity;
+  return cost ? -number : number;
+}
+
+function Spawns({ spawns, cost, info, digits, onOpen }) {
+  const sorted = [...spawns].sort((one, other) => goodness(one.value, cost) - goodness(other.value, cost));
   return html`<h2>${several(spawns.length, "spawn")}, the worst first</h2>
     <ul class="boards three">
       ${sorted.map(

@@ -214,7 +214,8 @@ export function verdict(entry, made) {
   if (why) return `${capital(made.direction)} is not judged: ${why}.`;
   if (made.loss === null) return `The table does not know what ${made.direction} lost.`;
   if (made.best) return `${capital(made.direction)} was ${entry.answer.best.length > 1 ? "one of the best slides" : "the best slide"}.`;
-  return `${capital(made.direction)} lost ${made.loss_text}. Best was ${either(entry.answer.best)}.`;
+  const least = made.value?.kind === "below" ? "≥ " : "";
+  return `${capital(made.direction)} lost ${least}${made.loss_text}. Best was ${either(entry.answer.best)}.`;
 }
 
 /** The value of a position as a headline, with the switch for all its digits: `answer` is {value, meaning}. */

@@ -169,17 +169,19 @@ export function Play({ info, route, go, objective, unit, digits, setDigits }) {
     game.attempt(() => game.restart(newSeed()));
   };
   const edit = (on) => {
+    setAuto(false);
     setEditing(on);
     scrollTo(0, 0); // to the board: what was clicked is far below it on a phone
   };
   useKeys((key, event) => {
-    const direction = !editing && directionOf(key, info.directions);
+    if (editing) return false;
+    const direction = directionOf(key, info.directions);
     if (direction && game.waits && game.mode === "chosen") return focusCell(direction) || true;
     if (direction) return slide(direction) || true;
     if (event.target.matches("button, summary, a") && [" ", "Enter"].includes(key)) return false;
     const action = {
       z: () => game.undo(), u: () => game.undo(), y: () => game.redo(), n: fresh,
-      " ": () => setAuto(!auto), 2: () => setTile(2), 4: () => setTile(4),
+      " ": () => setAuto(!auto), ...Object.fromEntries(info.spawns.map((spawn) => [spawn.tile, () => setTile(spawn.tile)])),
     }[key];
     action?.();
     return Boolean(action);

@@ -29,7 +29,7 @@ function useKept(name, initial) {
   return [kept, keep, taken];
 }
 
-export function Review({ info, go, objective, unit, digits, setDigits }) {
+export function Review({ info, go, objective, digits, setDigits }) {
   const [kept, keep, taken] = useKept(`reviewed.${info.name}`, { files: [], file: 0 });
   const [at, goto] = useKept(`reviewed.${info.name}.at`, null);
   const { files, file } = kept;
@@ -90,7 +90,7 @@ export function Review({ info, go, objective, unit, digits, setDigits }) {
     </form>
     ${state.problem && html`<${Notice}>${state.problem}<//>`}
     ${state.busy && html`<${Reviewing} id=${state.id} />`}
-    ${state.review && html`<${Result} review=${state.review} info=${info} objective=${objective} unit=${unit} go=${go} digits=${digits} setDigits=${setDigits} first=${at} keep=${goto} />`}
+    ${state.review && html`<${Result} review=${state.review} info=${info} objective=${objective} unit=${state.review.unit} go=${go} digits=${digits} setDigits=${setDigits} first=${at} keep=${goto} />`}
   </div>`;
 }
 
@@ -114,7 +114,8 @@ const lucksOf = (moves, unit) =>
   moves.map((move, index) => {
     const next = moves[index + 1] ? plotted(moves[index + 1]) : null;
     const after = numberOf(move.slide_value);
-    return unit !== "probability" || move.loss === null || after === null || next === null ? null : next - after;
+    const other = moves[index + 1]?.table !== move.table; // whose values are not compared
+    return unit !== "probability" || other || move.loss === null || after === null || next === null ? null : next - after;
   });
 
 /** Rows of {move} for the moves that are `wanted`, and of {from, to} for those between them. */

@@ -107,7 +107,7 @@ export const turned = (cells, shape) => textOf(rowsOf(cells, shape)[0].map((_, c
 export const mirrored = (cells, shape) => textOf(rowsOf(cells, shape).map((row) => row.reverse()));
 
 /** Whether a board of a game may be turned and mirrored: the rules do not tell cells apart, or it is a real board. */
-export const isFree = (info) => info.shape.length === 2 && Boolean(info.plain || info.unmergeable);
+export const isFree = (info) => info.shape.length === 2 && !info.walls.length && Boolean(info.plain || info.unmergeable);
 
 /** The largest tile of cells, unmergeable tiles and walls aside; 0 on an empty board. */
 export const largestOf = (cells) => Math.max(0, ...cells.map(Number).filter(Number.isFinite));

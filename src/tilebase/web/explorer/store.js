@@ -26,10 +26,10 @@ export function remember(name, value, storage = "localStorage") {
 
 /** A setting that is remembered, as a hook. */
 export function useSetting(name, initial, storage = "localStorage") {
-  const [value, setValue] = useState(() => recall(name, initial, storage));
-  const change = (next) => {
-    remember(name, next, storage);
-    setValue(next);
+  const [kept, keep] = useState({});
+  const change = (value) => {
+    remember(name, value, storage);
+    keep({ name, value });
   };
-  return [value, change];
+  return [kept.name === name ? kept.value : recall(name, initial, storage), change];
 }

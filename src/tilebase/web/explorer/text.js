@@ -1,9 +1,9 @@
 // Numbers and values as people read them: for numbers that the page computes, as objectives/numbers.py does for those
 // of the server, whose texts are shown as they are.  tests/numbers.tsv holds the cases that both must write alike.
 
-/** A value of the API as a number; null if it is not a number. */
+/** A value of the API as a number; null if it is not a number, as "never". */
 export function numberOf(value) {
-  if (!value) return null;
+  if (!value || value.text === "never") return null;
   if (value.kind === "exact" || value.kind === "rounded") return Number(value.value);
   if (value.kind === "interval") return (value.floats[0] + value.floats[1]) / 2;
   return value.float ?? null;

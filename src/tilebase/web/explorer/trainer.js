@@ -26,7 +26,7 @@ function counted(sums, entry) {
 
 /** The counts of this sitting, which a reload keeps, and a function that begins them again. */
 function useSitting(game) {
-  const [sums, keep] = useSetting(`sitting.${game.table}`, NONE, "sessionStorage");
+  const [sums, keep] = useSetting(`sitting.${game.table}.${game.objective || ""}`, NONE, "sessionStorage");
   useOwnSlides(game, (entries) => keep(entries.reduce(counted, sums)));
   return [sums, () => keep(NONE)];
 }
@@ -38,7 +38,8 @@ const WAYS = [
 ];
 
 function Starts({ game, info }) {
-  const [by, setBy] = useSetting("train.by", "start");
+  const [chosen, setBy] = useSetting("train.by", "start");
+  const by = info.sums ? chosen : "start";
   const [sum, setSum] = useState("");
   const first = info.sums?.[0];
   const last = info.sums?.[1];
@@ -95,6 +96,7 @@ function Sitting({ sums, unit, reset }) {
 
 export function Trainer({ info, route, go, objective, unit, digits }) {
   const game = useGame(info, objective);
+  const [tile, setTile] = useState(info.spawns[0].tile);
   const [sums, reset] = useSitting(game);
   const lost = useNoting(game, "train");
   useAddress(game, route, go, "train");
@@ -120,11 +122,11 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
   const rests = before?.answer?.board === drill[0]?.image && Game.made(before)?.best && drill[0].rests > Date.now();
   const directions = game.answer?.slides.map((slide) => slide.direction);
   return html`<div class="play train">
-    <div class="stage"><${GameBoard} game=${game} tile=${info.spawns[0].tile} onSlide=${(direction) => game.slide(direction)} /></div>
+    <div class="stage"><${GameBoard} game=${game} tile=${tile} onSlide=${(direction) => game.slide(direction)} /></div>
     <div class="side">
       <${Verdict} game=${game} hint=${"Which slide is best?"}><p class="run">Run <b>${count(sums.run)}</b></p><//>
       ${rests && html`<p class="quiet">Right, but this position counts again from ${clock(drill[0].rests)}.</p>`}
-      <${Status} game=${game} tile=${info.spawns[0].tile} />
+      <${Status} game=${game} tile=${tile} setTile=${setTile} />
       <div class="pad" role="group" aria-label="Slides">
         ${info.directions.map(
           (direction) => html`<${Button} icon=${direction} aria-disabled=${Boolean(game.end || (directions && !directions.includes(direction)))} onClick=${() => game.slide(direction)}>${capital(direction)}<//>`,

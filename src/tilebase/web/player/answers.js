@@ -60,7 +60,7 @@ export class Answers {
     return this.#doubted(this.#asGiven(image, {
       table: this.info.name, ...this.#document(shown(tokens, cells)), sum: rules.sum(cells), state: end || "play",
       largest: largestOf(shown(tokens, cells)), meaning: this.policy.header.objective.text,
-      value: found.value, best, problem: end || best.length ? null : unknownWords(this.policy.header.thinned),
+      value: found.value, cost: Boolean(this.policy.header.objective.lost), best, problem: end || best.length ? null : unknownWords(this.policy.header.thinned),
       slides: slides.map((slide, index) => ({
         direction: slide.direction, cells: shown(slide.tokens, slide.cells), board: boardText(slide.cells, this.info.shape), ends: slide.end,
         value: found.values[index], best: found.best[index], ...this.#loss(found, index, cut),
@@ -157,8 +157,8 @@ export class Answers {
     const real = cells.map((_, cell) => large?.[image.indexOf(cell)] || cells[image.indexOf(cell)]);
     const choices = emptyCells(real).flatMap((cell) => this.info.spawns.map(({ tile }) => ({ cell, tile })));
     const answers = await Promise.all(choices.map((choice) => this.#probe(boardText(withSpawn(real, choice), this.info.shape))));
-    const cost = this.policy.header.objective.lost ? -1 : 1;
-    const floats = answers.map(({ state, value }) => (state === "lost" ? 0 : value?.float ?? null)).map((one) => one === null ? null : cost * one);
+    const { lost } = this.policy.header.objective; // whether values are those of losing
+    const floats = answers.map(({ state, value }) => (state === "lost" ? Number(Boolean(lost)) : value?.float ?? null)).map((one) => one === null ? null : lost ? -one : one);
     const known = floats.filter((one) => one !== null);
     return {
       ...this.#document(real),
