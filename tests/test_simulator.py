@@ -243,7 +243,7 @@ def test_a_slide_that_is_not_allowed() -> None:
         (lambda g: Simulator(g, 2).step([0.0, 1.0]), "an array .2. of whole numbers"),
         (lambda g: Simulator(g, 2).step([0, 4]), "actions are 0 to 3, not 4"),
         (lambda g: Simulator(g, 2).step([0, 1], illegal="x"), "illegal must be one of"),
-        (lambda g: Simulator(g, 2).step([0, 1], which=[True]), r"an array \[2\] of truth values, not \[1\]"),
+        (lambda g: Simulator(g, 2).step([0, 1], which=[True]), r"\[2\] of Boolean values, not \[1\]"),
         (lambda g: Simulator(g, 2).step([0, 1], begin=[0, 1]), r"not \[2\] of int64"),
         (lambda g: simulator_of(g, 2).begin(np.ones(3, dtype=bool)), r"not \[3\] of bool"),
     ],

@@ -297,7 +297,7 @@ class Simulator:
         chosen = self._every if which is None else np.ascontiguousarray(which)
         if chosen.dtype != np.bool_ or chosen.shape != (len(self),):
             raise UsageError(
-                f"name games by an array [{len(self)}] of truth values, not {list(chosen.shape)} of "
+                f"name games by an array [{len(self)}] of Boolean values, not {list(chosen.shape)} of "
                 f"{chosen.dtype}"
             )
         return chosen
