@@ -247,10 +247,11 @@ function Stretches({ moves, part, drops, at, unit, onPick }) {
   const numbers = rows.map((row) => row.move?.number ?? row.from);
   const [first, last] = [rows[0].move, rows[rows.length - 1].move];
   const stretches = several(1 + rows.filter((row) => row.from).length, "stretch", "stretches");
+  const cost = rows.some(({ move }) => move?.loss > 0 && numberOf(move.slide_value) > plotted(move)); // what slides lost is added
   const words = `Value from move ${count(first.number)} to move ${count(last.number)}, in ${stretches}: from ${rounded(numberOf(first.value), unit)} to ${rounded(numberOf(last.value), unit)}.`;
   return html`<${LineChart} values=${rows.map((row) => (row.move ? plotted(row.move) : null))}
     afters=${rows.map((row) => (row.move && row.move.loss !== null ? numberOf(row.move.slide_value) : null))}
-    marks=${drops.map(({ move }) => numbers.indexOf(move.number)).filter((index) => index >= 0)} current=${at < last.number ? numbers.findLastIndex((number) => number <= at + 1) : -1}
+    marks=${drops.map(({ move }) => numbers.indexOf(move.number)).filter((index) => index >= 0)} cost=${cost} current=${at < last.number ? numbers.findLastIndex((number) => number <= at + 1) : -1}
     onPick=${(index) => onPick(numbers[index] - 1)} unit=${unit} label=${words} left=${`Move ${count(first.number)}`} right=${`Move ${count(last.number)}`} />`;
 }
 

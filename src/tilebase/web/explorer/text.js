@@ -162,6 +162,7 @@ export const ENDS = {
 
 /** How a position ended, in a sentence: the real game goes on where slides only break the formation. */
 export function endText(state, refused) {
-  if (state === "lost" && Object.values(refused || {}).includes("breaks the formation")) return "No slide keeps the formation: the table ends here.";
+  const real = ["breaks the formation", "would merge large tiles"];
+  if (state === "lost" && Object.values(refused || {}).some((why) => real.includes(why))) return "No slide keeps the formation: the table ends here.";
   return ENDS[state] || "";
 }
