@@ -157,8 +157,9 @@ export class Answers {
     const real = cells.map((_, cell) => large?.[image.indexOf(cell)] || cells[image.indexOf(cell)]);
     const choices = emptyCells(real).flatMap((cell) => this.info.spawns.map(({ tile }) => ({ cell, tile })));
     const answers = await Promise.all(choices.map((choice) => this.#probe(boardText(withSpawn(real, choice), this.info.shape))));
-    const { lost } = this.policy.header.objective; // whether values are those of losing
-    const floats = answers.map(({ state, value }) => (state === "lost" ? Number(Boolean(lost)) : value?.float ?? null)).map((one) => one === null ? null : lost ? -one : one);
+    const { lost } = this.policy.header.objective; // what a lost board is worth; of a cost, its negative
+    const worth = (number) => (lost ? -number : number);
+    const floats = answers.map(({ state, value }) => (state === "lost" ? lost : (value?.float ?? null) === null ? null : worth(value.float)));
     const known = floats.filter((one) => one !== null);
     return {
       ...this.#document(real),
